@@ -1,0 +1,74 @@
+# stallsym - see `make help`.
+#
+# Every folder is a static library; the order below is the direction of dependencies. Nothing here
+# needs to be told about a new .c file. Set BUILD for a second build beside the first, CFLAGS_EXTRA
+# and LDFLAGS_EXTRA for sanitizers.
+
+BUILD  ?= build
+PREFIX ?= /usr/local
+CC     ?= cc
+Q      := $(if $(V),,@)
+
+PKGS := libelf libmicrohttpd jansson sqlite3 libarchive libzstd zlib
+# Debian 12's libdwarf has no .pc file, Debian 13's has.
+DWARF_CFLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null || echo -I/usr/include/libdwarf)
+DWARF_LIBS   := $(shell pkg-config --libs libdwarf 2>/dev/null || echo -ldwarf)
+PKG_CFLAGS   := $(shell pkg-config --cflags $(PKGS) 2>/dev/null) $(DWARF_CFLAGS)
+PKG_LIBS     := $(DWARF_LIBS) $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+
+WARN := -Wall -Wextra -Wshadow -Wvla -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes \
+        -Wwrite-strings -Wundef -Wformat=2 -Wswitch-enum -Werror
+HARDEN := -fstack-protector-strong -fPIE $(if $(findstring -fsanitize,$(CFLAGS_EXTRA)),,-D_FORTIFY_SOURCE=2)
+CFLAGS ?= -O2 -g
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -I. -I$(BUILD)/gen $(WARN) $(HARDEN) $(CFLAGS) $(PKG_CFLAGS) \
+             -MMD -MP -pthread $(CFLAGS_EXTRA)
+ALL_LDFLAGS = -pthread -pie -Wl,-z,relro,-z,now $(LDFLAGS_EXTRA)
+
+# Link order: users before what they use.
+LIBS := http ingest jobs analysis storage symbolizer base
+DIR_http       := server/http
+DIR_ingest     := server/ingest
+DIR_jobs       := server/jobs
+DIR_analysis   := server/analysis
+DIR_storage    := storage
+DIR_symbolizer := symbolizer
+DIR_base       := base
+
+define LIBRARY
+SRC_$(1) := $$(wildcard $$(DIR_$(1))/*.c)
+OBJ_$(1) := $$(SRC_$(1):%.c=$$(BUILD)/%.o)
+$$(BUILD)/lib$(1).a: $$(OBJ_$(1))
+	@echo "  AR      $$@"
+	$$(Q)rm -f $$@ && $(AR) rcs $$@ $$^
+endef
+$(foreach l,$(LIBS),$(eval $(call LIBRARY,$(l))))
+
+LIB_FILES  := $(LIBS:%=$(BUILD)/lib%.a)
+DAEMON_SRC := $(wildcard server/*.c)
+DAEMON_OBJ := $(DAEMON_SRC:%.c=$(BUILD)/%.o)
+
+.PHONY: all
+all: $(BUILD)/stallsymd
+
+# __cxa_demangle lives in libstdc++; symbolizer/demangle_cxx.c declares it.
+$(BUILD)/stallsymd: $(DAEMON_OBJ) $(LIB_FILES)
+	@echo "  LINK    $@"
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(DAEMON_OBJ) $(LIB_FILES) $(PKG_LIBS) -lstdc++ -lm
+
+$(BUILD)/symbolizer/%.o: ALL_CFLAGS += -Wconversion
+# The objects of a folder that includes generated headers wait for them.
+$(OBJ_storage) $(OBJ_http): | generated
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "  CC      $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# --- generated headers ------------------------------------------------------------------------
+
+.PHONY: generated
+generated:
+
+include tests/tests.mk
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
