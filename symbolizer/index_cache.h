@@ -1,0 +1,54 @@
+/*
+ * index_cache - a counted, bounded set of open indexes by UUID.
+ *
+ * Purpose: resolver workers and readers share mapped index files. Misses are remembered, too, until
+ * index_cache_changed() tells otherwise.
+ *
+ * Invariants: at most `max_open` handles nobody holds are kept (least recently used closed first);
+ * held ones are never closed. After index_cache_changed(uuid) an acquire sees the file of now;
+ * holders of the old one keep it. Misses remembered are capped at `max_misses`.
+ *
+ * Threads: any; one lock inside, never held over I/O longer than an open. Memory: acquire/release.
+ */
+#ifndef STALLSYM_SYMBOLIZER_INDEX_CACHE_H
+#define STALLSYM_SYMBOLIZER_INDEX_CACHE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/uuid.h"
+#include "symbolizer/gsym_read.h"
+
+struct index_cache;
+struct index_ref; /* a hold on an open index */
+
+/* Where a UUID's file is: writes the path, false when there is none (no I/O needed). */
+struct index_locator {
+    bool (*locate)(void *ctx, const struct uuid *uuid, char *path, size_t size);
+    void *ctx;
+};
+
+struct index_cache *index_cache_new(struct index_locator locator, size_t max_open,
+                                    size_t max_misses);
+void index_cache_free(struct index_cache *c);
+
+/* ERR_NOT_FOUND: no index (remembered). ERR_FORMAT/ERR_IO: there is one, but it cannot be used. */
+enum err index_cache_acquire(struct index_cache *c, const struct uuid *uuid, struct index_ref **ret,
+                             struct error *err);
+void index_cache_release(struct index_cache *c, struct index_ref *ref);
+const struct gsym *index_ref_gsym(const struct index_ref *ref);
+/* Changes whenever another file is opened for the UUID: a key for frame caches. */
+uint64_t index_ref_generation(const struct index_ref *ref);
+
+/* The file of this UUID came, was replaced or went. */
+void index_cache_changed(struct index_cache *c, const struct uuid *uuid);
+/* Takes a file that failed under a reader (SIGBUS) out of use until changed. */
+void index_cache_poison(struct index_cache *c, struct index_ref *ref);
+
+struct index_cache_stats {
+    uint64_t hits, misses, opens, failures, open_now;
+};
+void index_cache_stats(struct index_cache *c, struct index_cache_stats *ret);
+
+#endif

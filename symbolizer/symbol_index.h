@@ -1,0 +1,71 @@
+/*
+ * symbol_index - one upload in, one index file per slice out: what the child process does.
+ *
+ * Purpose: the facade over archive, object, DWARF, symbol table and gsym_write, used by
+ * `stallsymd index` (by hand, and as the indexer's child).
+ *
+ * Invariants: same input, same bytes, whatever `jobs` is. A slice that fails does not keep the
+ * others from being indexed; each is reported, with its reason. Files appear under their final
+ * name only when complete and synced.
+ *
+ * Threads: spreads units over the caller's parallel_for; the callback comes from the calling
+ * thread. Memory: object files are mapped, never read whole.
+ */
+#ifndef STALLSYM_SYMBOLIZER_SYMBOL_INDEX_H
+#define STALLSYM_SYMBOLIZER_SYMBOL_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/uuid.h"
+#include "symbolizer/archive.h"
+
+/* Runs work(ctx, 0) … work(ctx, count-1), in any order, perhaps at once; returns when all are
+ * done. `worker` in work() is below `workers`, for per-worker state. */
+struct parallel_for {
+    void (*run)(void *self, size_t count, void (*work)(void *ctx, size_t i, size_t worker),
+                void *ctx);
+    void *self;
+    size_t workers;
+};
+
+struct symbol_index_options {
+    const char *out_dir;
+    struct archive_limits limits;
+    const struct parallel_for *parallel; /* NULL: one thread */
+    bool keep_objects; /* also leave each object file in out_dir, named by its SHA-256 */
+};
+
+enum slice_state { SLICE_INDEXED, SLICE_FAILED };
+
+/* One slice of one object file, or an object file that could not be opened (uuid nil then). */
+struct slice_report {
+    enum slice_state state;
+    struct uuid uuid;
+    const char *name;   /* "Shop"; from the object or the member's path */
+    const char *member; /* path inside the archive, "" for a bare upload */
+    const char *arch;
+    const char *reason; /* NULL when indexed; a warning may stand beside SLICE_INDEXED */
+    bool has_dwarf;
+    uint64_t functions;
+    uint64_t lines;
+    uint64_t inlines;
+    uint64_t index_bytes;
+    uint64_t text_vmaddr;
+    uint64_t text_size;
+    char object_sha256[SHA256_TEXT_SIZE];
+    uint64_t object_bytes;
+    const char *index_file; /* name inside out_dir: "UUID.gsym", or "UUID.2.gsym" for a second
+                               object of the same UUID in one upload */
+};
+
+/* Indexes everything in the upload at `path`; `slice` is called once per slice. ERR_OK when at
+ * least one slice was indexed; ERR_NOT_FOUND "no object file with a UUID inside"; else why. */
+enum err symbol_index_build(const char *path, const struct symbol_index_options *options,
+                            void (*slice)(void *ctx, const struct slice_report *report), void *ctx,
+                            struct error *err);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * symbolize - raw stack in, resolved stack out.
+ *
+ * Purpose: one worker's symbolizer: index cache, frame cache (LRU, its own), call-site adjustment
+ * (return addresses minus one; leaf, async and exact as they are), demangled display names from the
+ * index, device names where no symbol file is, a status for every frame.
+ *
+ * Invariants: a pure function of the raw stack, the facts of its images and the index files of now.
+ * Never a guess: no name without an upper bound. The result lists the images it missed (UUIDs
+ * without an index, and slide groups of frames not placed), each once, never nil or named ones.
+ *
+ * Threads: one struct symbolizer per thread; the index cache is shared. A SIGBUS under a mapped
+ * index is caught here and makes that index "not available" (see sigbus_guard.h).
+ * Memory: results live in the caller's arena and stay valid after the index is closed.
+ */
+#ifndef STALLSYM_SYMBOLIZER_SYMBOLIZE_H
+#define STALLSYM_SYMBOLIZER_SYMBOLIZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/stack.h"
+#include "base/uuid.h"
+#include "symbolizer/index_cache.h"
+
+/* What is known of an image of this app (storage's image dictionary, or the request itself). */
+struct image_facts {
+    const char *name; /* NULL: unknown */
+    enum image_class class;
+};
+
+struct image_lookup {
+    /* False when nothing is known. The texts live until the symbolize call returns. */
+    bool (*facts)(void *ctx, const struct uuid *image, struct image_facts *ret);
+    /* Places an unslid address of a slide group into an image; false when not possible yet. */
+    bool (*place)(void *ctx, const struct uuid *group, uint64_t unslid, struct uuid *ret_image,
+                  uint64_t *ret_offset);
+    void *ctx;
+};
+
+struct symbolized {
+    struct resolved_stack stack;
+    const struct uuid *missing; /* see above */
+    size_t missing_count;
+    const struct uuid *unavailable; /* images whose index is there but cannot be used */
+    size_t unavailable_count;
+};
+
+struct symbolizer;
+
+struct symbolizer *symbolizer_new(struct index_cache *cache, size_t frame_cache_entries);
+void symbolizer_free(struct symbolizer *s);
+
+enum err symbolizer_stack(struct symbolizer *s, const struct raw_stack *raw,
+                          const struct image_lookup *images, struct arena *arena,
+                          struct symbolized *ret, struct error *err);
+
+struct symbolizer_stats {
+    uint64_t frames, cache_hits;
+};
+void symbolizer_stats(const struct symbolizer *s, struct symbolizer_stats *ret);
+
+#endif
