@@ -20,17 +20,9 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/parallel.h"
 #include "base/uuid.h"
 #include "symbolizer/archive.h"
-
-/* Runs work(ctx, 0) … work(ctx, count-1), in any order, perhaps at once; returns when all are
- * done. `worker` in work() is below `workers`, for per-worker state. */
-struct parallel_for {
-    void (*run)(void *self, size_t count, void (*work)(void *ctx, size_t i, size_t worker),
-                void *ctx);
-    void *self;
-    size_t workers;
-};
 
 struct symbol_index_options {
     const char *out_dir;

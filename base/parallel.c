@@ -1,0 +1,134 @@
+#include "base/parallel.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/thread.h"
+
+#define WORKERS_MAX 256
+
+struct pool {
+    struct parallel_for face;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;     /* a run began, or the pool ends */
+    pthread_cond_t finished; /* the last helper left the run */
+    unsigned long run;       /* number of the run helpers should be in */
+    size_t busy;             /* helpers inside it */
+    bool stop;
+    atomic_size_t next;
+    size_t count;
+    void (*work)(void *ctx, size_t i, size_t worker);
+    void *ctx;
+    size_t helper_count;
+    struct helper {
+        struct pool *pool;
+        size_t worker;
+        struct thread thread;
+    } helpers[];
+};
+
+static void take_pieces(struct pool *p, size_t worker)
+{
+    for (;;) {
+        size_t i = atomic_fetch_add(&p->next, 1);
+        if (i >= p->count)
+            return;
+        p->work(p->ctx, i, worker);
+    }
+}
+
+static void *helper_main(void *arg)
+{
+    struct helper *h = arg;
+    struct pool *p = h->pool;
+    unsigned long seen = 0;
+    pthread_mutex_lock(&p->lock);
+    for (;;) {
+        while (!p->stop && p->run == seen)
+            pthread_cond_wait(&p->wake, &p->lock);
+        if (p->stop)
+            break;
+        seen = p->run;
+        pthread_mutex_unlock(&p->lock);
+        take_pieces(p, h->worker);
+        pthread_mutex_lock(&p->lock);
+        if (--p->busy == 0)
+            pthread_cond_signal(&p->finished);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+static void pool_run(void *self, size_t count, void (*work)(void *ctx, size_t i, size_t worker),
+                     void *ctx)
+{
+    struct pool *p = self;
+    pthread_mutex_lock(&p->lock);
+    p->work = work;
+    p->ctx = ctx;
+    p->count = count;
+    atomic_store(&p->next, 0);
+    p->busy = p->helper_count;
+    p->run++;
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->lock);
+    take_pieces(p, 0);
+    pthread_mutex_lock(&p->lock);
+    while (p->busy > 0)
+        pthread_cond_wait(&p->finished, &p->lock);
+    pthread_mutex_unlock(&p->lock);
+}
+
+struct parallel_for *parallel_new(size_t workers)
+{
+    if (workers == 0 || workers > WORKERS_MAX)
+        return NULL;
+    struct pool *p = calloc(1, sizeof(*p) + (workers - 1) * sizeof(p->helpers[0]));
+    if (!p)
+        return NULL;
+    p->face = (struct parallel_for){.run = pool_run, .self = p, .workers = workers};
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->wake, NULL);
+    pthread_cond_init(&p->finished, NULL);
+    for (size_t i = 0; i + 1 < workers; i++) {
+        p->helpers[i].pool = p;
+        p->helpers[i].worker = i + 1;
+        if (thread_start(&p->helpers[i].thread, "parallel", helper_main, &p->helpers[i], NULL) !=
+            ERR_OK) {
+            parallel_free(&p->face);
+            return NULL;
+        }
+        p->helper_count++;
+    }
+    return &p->face;
+}
+
+void parallel_free(struct parallel_for *face)
+{
+    if (!face)
+        return;
+    struct pool *p = face->self;
+    pthread_mutex_lock(&p->lock);
+    p->stop = true;
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->lock);
+    for (size_t i = 0; i < p->helper_count; i++)
+        thread_join(&p->helpers[i].thread);
+    pthread_cond_destroy(&p->finished);
+    pthread_cond_destroy(&p->wake);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
+void parallel_run(const struct parallel_for *p, size_t count,
+                  void (*work)(void *ctx, size_t i, size_t worker), void *ctx)
+{
+    if (p) {
+        p->run(p->self, count, work, ctx);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        work(ctx, i, 0);
+}

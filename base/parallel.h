@@ -1,0 +1,33 @@
+/*
+ * parallel - spreading independent pieces of work over threads that the caller chose.
+ *
+ * Purpose: libraries have no threads of their own; where work can be spread they take a
+ * `struct parallel_for`. parallel_new() makes one over a fixed set of threads.
+ *
+ * Invariants: run(self, count, work, ctx) calls work(ctx, i, worker) once for each i below count,
+ * in any order, perhaps at once, and returns when all are done. `worker` is below `workers`; no
+ * two calls at one time share a worker.
+ *
+ * Threads: one run() at a time per object. Memory: parallel_new/parallel_free.
+ */
+#ifndef STALLSYM_BASE_PARALLEL_H
+#define STALLSYM_BASE_PARALLEL_H
+
+#include <stddef.h>
+
+struct parallel_for {
+    void (*run)(void *self, size_t count, void (*work)(void *ctx, size_t i, size_t worker),
+                void *ctx);
+    void *self;
+    size_t workers;
+};
+
+/* `workers` threads, the calling one counted; 1 starts none. NULL when threads cannot be had. */
+struct parallel_for *parallel_new(size_t workers);
+void parallel_free(struct parallel_for *p);
+
+/* Runs on `p`, or in place when `p` is NULL. */
+void parallel_run(const struct parallel_for *p, size_t count,
+                  void (*work)(void *ctx, size_t i, size_t worker), void *ctx);
+
+#endif
