@@ -1,0 +1,34 @@
+/*
+ * rules - conf/cluster.rules, read.
+ *
+ * Purpose: ordered lines that say what a frame is to a cluster key: drop, keep, app, system,
+ * vendor, boundary, plumbing, group=NAME, category=NAME, owner=NAME, depth=K; matched on image,
+ * function, file and position. The language is described at the head of conf/cluster.rules.
+ *
+ * Invariants: the first matching line of each kind of action wins; a rule set is immutable once
+ * read, and has a version: the SHA-256 of its text and of the key form's number. The built-in
+ * default is the very text of conf/cluster.rules, embedded by the build.
+ *
+ * Threads: read-only, shared. Memory: rules_new/rules_free.
+ */
+#ifndef STALLSYM_ANALYSIS_RULES_H
+#define STALLSYM_ANALYSIS_RULES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+
+struct rules;
+
+/* Reads a rule text. ERR_INVALID names the line: "line 7: unknown action `drp`". */
+enum err rules_new(const char *text, size_t len, struct rules **ret, struct error *err);
+/* The embedded default. */
+enum err rules_new_default(struct rules **ret, struct error *err);
+void rules_free(struct rules *r);
+
+/* Hex SHA-256 of text and key form. */
+const char *rules_version(const struct rules *r);
+
+#endif
