@@ -7,6 +7,7 @@
 BUILD  ?= build
 PREFIX ?= /usr/local
 CC     ?= cc
+.DEFAULT_GOAL := all
 Q      := $(if $(V),,@)
 
 PKGS := libelf libmicrohttpd jansson sqlite3 libarchive libzstd zlib
@@ -38,6 +39,7 @@ define LIBRARY
 SRC_$(1) := $$(wildcard $$(DIR_$(1))/*.c)
 OBJ_$(1) := $$(SRC_$(1):%.c=$$(BUILD)/%.o)
 $$(BUILD)/lib$(1).a: $$(OBJ_$(1))
+	@mkdir -p $$(@D)
 	@echo "  AR      $$@"
 	$$(Q)rm -f $$@ && $(AR) rcs $$@ $$^
 endef
