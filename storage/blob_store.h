@@ -1,0 +1,61 @@
+/*
+ * blob_store - the files beside the database: index files, object files, the spool.
+ *
+ * Purpose: one folder: `symbols/ab/UUID.gsym`, `objects/ab/SHA256`, `spool/…`. Named so that an
+ * object store can stand behind the same calls later.
+ *
+ * Invariants: a blob appears whole or not at all (written aside, synced, renamed, folder synced).
+ * A rename over an existing blob keeps old mappings valid. Names are made here, never from input.
+ * Left-over temporary files are removed by blob_store_open.
+ *
+ * Threads: any. Memory: blob_store_open/blob_store_close.
+ */
+#ifndef STALLSYM_STORAGE_BLOB_STORE_H
+#define STALLSYM_STORAGE_BLOB_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/uuid.h"
+
+struct blob_store;
+
+/* Makes the folders (mode 0750). */
+enum err blob_store_open(const char *dir, struct blob_store **ret, struct error *err);
+void blob_store_close(struct blob_store *b);
+
+/* The path an index has or would have; false when it does not fit. No I/O. */
+bool blob_store_index_path(const struct blob_store *b, const struct uuid *uuid, char *path,
+                           size_t size);
+bool blob_store_object_path(const struct blob_store *b, const uint8_t sha256[SHA256_SIZE],
+                            char *path, size_t size);
+/* `name` was made by blob_store_spool_name or comes from the database; anything else is false. */
+bool blob_store_spool_path(const struct blob_store *b, const char *name, char *path, size_t size);
+
+/* Moves a finished file into place. */
+enum err blob_store_install_index(struct blob_store *b, const char *from, const struct uuid *uuid,
+                                  struct error *err);
+enum err blob_store_install_object(struct blob_store *b, const char *from,
+                                   const uint8_t sha256[SHA256_SIZE], struct error *err);
+/* A file for an upload: "N-RANDOM.part", opened for writing, close-on-exec. */
+enum err blob_store_spool_create(struct blob_store *b, char *ret_name, size_t name_size,
+                                 int *ret_fd, struct error *err);
+/* Removing what is not there is ERR_OK. */
+enum err blob_store_remove_index(struct blob_store *b, const struct uuid *uuid, struct error *err);
+enum err blob_store_remove_object(struct blob_store *b, const uint8_t sha256[SHA256_SIZE],
+                                  struct error *err);
+enum err blob_store_remove_spool(struct blob_store *b, const char *name, struct error *err);
+/* Removes spool files whose name `keep` does not know (after a crash). */
+enum err blob_store_sweep_spool(struct blob_store *b, bool (*keep)(void *ctx, const char *name),
+                                void *ctx, struct error *err);
+/* A fresh folder for the child's output, and its removal with all that is inside. */
+enum err blob_store_work_create(struct blob_store *b, char *ret_path, size_t size,
+                                struct error *err);
+void blob_store_work_remove(struct blob_store *b, const char *path);
+/* Free bytes of the file system. */
+uint64_t blob_store_free_bytes(const struct blob_store *b);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * storage - opening the database, writing groups of ops, and who reads.
+ *
+ * Purpose: the face of the storage library. What is behind it is a backend (storage_backend.h):
+ * SQLite, or memory for tests. Reads are in storage_read.h.
+ *
+ * Invariants: one writer at a time per storage. After storage_commit() returned ERR_OK everything
+ * applied since storage_begin() survives a crash at any later instant. When commit fails nothing
+ * of the group is kept; the backend reopens its connection before the next group.
+ * Always: cluster.count = sum of its stacks' counts = sum of the counters.
+ *
+ * Threads: begin/apply/commit from one thread; readers each from one thread, any number of
+ * readers. Memory: storage_open/storage_close; readers are closed first.
+ */
+#ifndef STALLSYM_STORAGE_STORAGE_H
+#define STALLSYM_STORAGE_STORAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "storage/write_op.h"
+
+struct storage;
+struct storage_reader;
+
+struct storage_options {
+    const char *backend;   /* "sqlite" or "memory" */
+    const char *path;      /* database file; its folder exists */
+    bool synchronous_full; /* false: NORMAL (not crash-safe to the last commit) */
+    uint32_t busy_ms;
+    uint32_t retry_days; /* how long report ids are remembered, at least 3 */
+    uint32_t
+        daily_values; /* new dictionary values of one kind an app may bring a day; above: "(other)" */
+    bool migrate;     /* false: refuse a database that needs a migration */
+};
+
+/* Opens, creating or migrating (a copy `path.before-N` is kept before each migration of a file that
+ * held data). ERR_UNSUPPORTED: written by a newer program. ERR_FORMAT: no database, or damaged. */
+enum err storage_open(const struct storage_options *options, struct storage **ret,
+                      struct error *err);
+void storage_close(struct storage *s);
+
+enum err storage_begin(struct storage *s, struct error *err);
+/* Applies one op in a savepoint. On failure nothing of it is kept and the group goes on. */
+enum err storage_apply(struct storage *s, struct write_op *op, struct error *err);
+enum err storage_commit(struct storage *s, struct error *err);
+/* Gives the open group up. */
+void storage_rollback(struct storage *s);
+
+/* Checkpoint without blocking readers; `truncate` when idle. Writer's thread or another one. */
+enum err storage_checkpoint(struct storage *s, bool truncate, uint64_t *ret_wal_bytes,
+                            struct error *err);
+/* Bytes in the write-ahead log now, for admission. */
+uint64_t storage_wal_bytes(struct storage *s);
+
+/* Schema number of the file before opening (0: new), and of this program. */
+int storage_schema_version(const struct storage *s);
+
+enum err storage_reader_open(struct storage *s, struct storage_reader **ret, struct error *err);
+void storage_reader_close(struct storage_reader *r);
+/* Reads after `deadline_mono_ms` end with ERR_LIMIT "query took too long"; INT64_MAX: never. */
+void storage_reader_deadline(struct storage_reader *r, int64_t deadline_mono_ms);
+
+#endif

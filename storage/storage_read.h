@@ -1,0 +1,336 @@
+/*
+ * storage_read - the questions that are asked of the database, one function a use case.
+ *
+ * Purpose: shaped by what the resolver, the door and the API need, not by rows.
+ *
+ * Invariants: every call is one consistent snapshot. Lists come in pages: `cursor` is opaque text
+ * ("" or NULL: from the start), `ret_next` is NULL at the end. Not found is ERR_NOT_FOUND. A bad
+ * cursor is ERR_INVALID.
+ *
+ * Threads: one thread per reader. Memory: results live in the caller's arena.
+ */
+#ifndef STALLSYM_STORAGE_STORAGE_READ_H
+#define STALLSYM_STORAGE_STORAGE_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/stack.h"
+#include "base/uuid.h"
+#include "storage/storage.h"
+
+#define READ_LIMIT_MAX 1000
+
+/* --- for the resolver ----------------------------------------------------------------------- */
+
+struct pending_stack {
+    uint64_t stack_id;
+    uint32_t generation;
+    uint64_t app_id;
+    const char *bundle_id;
+    bool give_up; /* waited long enough: unresolved images may be skipped */
+    const void *raw;
+    size_t raw_len;
+};
+
+/* Pending stacks with id above `after_id`, ascending. Zero items: none left there. */
+enum err read_pending(struct storage_reader *r, uint64_t after_id, size_t limit,
+                      struct arena *arena, struct pending_stack **ret, size_t *ret_count,
+                      struct error *err);
+
+struct image_row {
+    struct uuid id;
+    enum image_kind kind;
+    enum image_class class; /* a symbol file uploaded as system or app counts too */
+    const char *name;
+    const char *arch; /* NULL */
+};
+/* One image of an app (the resolver caches). */
+enum err read_image(struct storage_reader *r, const char *bundle_id, const struct uuid *id,
+                    struct arena *arena, struct image_row *ret, struct error *err);
+
+/* Members of a slide group whose vmaddr is known, ascending by it. */
+struct layout_row {
+    struct uuid uuid;
+    uint64_t vmaddr;
+    uint64_t size; /* 0: not known */
+};
+enum err read_group(struct storage_reader *r, const struct uuid *group, struct arena *arena,
+                    struct layout_row **ret, size_t *ret_count, struct error *err);
+/* All known vmaddrs, newest first, at most `limit`: the door loads them at start. */
+enum err read_layouts(struct storage_reader *r, size_t limit, struct arena *arena,
+                      struct layout_row **ret, size_t *ret_count, struct error *err);
+enum err read_layout(struct storage_reader *r, const struct uuid *uuid, uint64_t *ret_vmaddr,
+                     struct error *err);
+
+/* --- for the door --------------------------------------------------------------------------- */
+
+/* The bytes a client's image set was stored with. */
+enum err read_image_set(struct storage_reader *r, const char *bundle_id, const char *image_set,
+                        struct arena *arena, const void **ret, size_t *ret_len, struct error *err);
+
+struct token_row {
+    uint64_t id;
+    uint8_t hash[SHA256_SIZE];
+    uint32_t scopes;
+    const char *name;
+    const char *bundle_id; /* NULL: any app */
+    int64_t created_ms;
+};
+enum err read_tokens(struct storage_reader *r, struct arena *arena, struct token_row **ret,
+                     size_t *ret_count, struct error *err);
+
+/* --- symbols -------------------------------------------------------------------------------- */
+
+struct slice_row {
+    struct uuid uuid;
+    const char *name;
+    const char *member;
+    const char *arch;
+    const char *reason; /* NULL */
+    bool indexed;
+    bool has_dwarf;
+    uint64_t functions, lines, inlines, index_bytes;
+    uint64_t text_vmaddr, text_size;
+    uint8_t object_sha256[SHA256_SIZE];
+    uint64_t object_bytes;
+    uint64_t upload_id;
+    int64_t created_ms;
+    bool current; /* its index is the one in use */
+    bool system;
+    const char *bundle_id; /* "" when not given; so the next three */
+    const char *version;
+    const char *build;
+    const char *os_build;
+};
+
+struct upload_row {
+    uint64_t id;
+    enum upload_state state;
+    const char *reason; /* NULL */
+    const char *spool_file;
+    uint8_t sha256[SHA256_SIZE];
+    uint64_t size;
+    int64_t created_ms;
+    bool system;
+    struct slice_row *slices;
+    size_t slice_count;
+};
+
+enum err read_upload(struct storage_reader *r, uint64_t id, struct arena *arena,
+                     struct upload_row *ret, struct error *err);
+/* The newest indexed upload of a body with that SHA-256 whose slices are all still there. */
+enum err read_upload_by_sha256(struct storage_reader *r, const uint8_t sha256[SHA256_SIZE],
+                               struct arena *arena, struct upload_row *ret, struct error *err);
+/* Ids of uploads that are queued or were being indexed when the daemon went down, oldest first. */
+enum err read_uploads_waiting(struct storage_reader *r, struct arena *arena, uint64_t **ret,
+                              size_t *ret_count, struct error *err);
+/* Which of the UUIDs have an index: present[i]. */
+enum err read_symbols_present(struct storage_reader *r, const struct uuid *uuids, size_t count,
+                              bool *present, struct error *err);
+enum err read_symbols(struct storage_reader *r, const char *bundle_id, size_t limit,
+                      const char *cursor, struct arena *arena, struct slice_row **ret,
+                      size_t *ret_count, const char **ret_next, struct error *err);
+/* All objects of a UUID, the current one first. */
+enum err read_symbol(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
+                     struct slice_row **ret, size_t *ret_count, struct error *err);
+
+struct missing_row {
+    struct uuid uuid;
+    const char *name;
+    const char *arch; /* NULL */
+    enum image_class class;
+    const char *bundle_id;
+    const char **versions; /* "7.2.1 (7210)", newest seen first, at most 10 */
+    size_t version_count;
+    uint64_t reports;
+    uint64_t frames; /* frames of distinct stacks that wait */
+    int64_t first_seen_ms;
+    int64_t last_seen_ms;
+};
+/* Images that reports wait for, most wanted first; app images before system ones. */
+enum err read_missing(struct storage_reader *r, const char *bundle_id, size_t limit,
+                      const char *cursor, struct arena *arena, struct missing_row **ret,
+                      size_t *ret_count, const char **ret_next, struct error *err);
+
+/* --- clusters and reports ------------------------------------------------------------------- */
+
+/* NULL / -1 / INT64_MIN: not asked for. */
+struct read_filter {
+    const char *bundle_id;
+    const char *version;
+    const char *build;
+    const char *device;
+    const char *os_version;
+    const char *page;
+    const char *category;
+    const char *state; /* "open", "resolved", "ignored" */
+    const char *text;  /* q=: in title, function or file, ASCII case ignored */
+    int kind;          /* enum report_kind, -1 */
+    int64_t since_ms;  /* inclusive; INT64_MIN */
+    int64_t until_ms;  /* exclusive; INT64_MIN */
+    int64_t min_duration_ms;
+    bool include_hidden; /* idle clusters too */
+};
+void read_filter_init(struct read_filter *f);
+
+enum cluster_sort { SORT_COUNT, SORT_STALL_MS, SORT_LAST_SEEN, SORT_FIRST_SEEN, SORT_P90 };
+
+struct duration_figures {
+    uint64_t count;
+    double weighted;
+    uint64_t stall_ms;
+    int64_t p50_ms, p90_ms, p99_ms; /* -1: no duration known */
+};
+
+struct trend_point {
+    int32_t day;
+    uint64_t count;
+};
+
+struct cluster_row {
+    uint64_t id;
+    const char *bundle_id;
+    const char *title;
+    const char *function; /* NULL; so file, image, owner, resolved_in, note */
+    const char *file;
+    const char *image;
+    const char *category;
+    const char *owner;
+    const char *state;
+    const char *resolved_in;
+    const char *note;
+    const char *key_text;
+    const char *rules_version;
+    uint8_t cluster_kind;
+    bool provisional;
+    bool hidden;
+    struct duration_figures figures; /* under the filter */
+    uint64_t devices;                /* distinct models touched (raw reports) */
+    uint64_t versions;
+    uint64_t stacks;
+    int64_t first_seen_ms;
+    int64_t last_seen_ms;
+    struct trend_point trend[14]; /* last 14 days up to the newest report, oldest first */
+    size_t trend_count;
+};
+
+enum err read_clusters(struct storage_reader *r, const struct read_filter *f,
+                       enum cluster_sort sort, size_t limit, const char *cursor,
+                       struct arena *arena, struct cluster_row **ret, size_t *ret_count,
+                       const char **ret_next, struct error *err);
+
+/* One cluster, by its id or an alias of it (ret->id is the living one). */
+enum err read_cluster(struct storage_reader *r, uint64_t id, const struct read_filter *f,
+                      struct arena *arena, struct cluster_row *ret, struct error *err);
+enum err read_cluster_aliases(struct storage_reader *r, uint64_t id, struct arena *arena,
+                              uint64_t **ret, size_t *ret_count, struct error *err);
+
+struct stack_row {
+    uint64_t stack_id;
+    uint64_t count;
+    double weighted;
+    uint64_t stall_ms;
+    bool pending;
+    bool provisional;
+    int64_t first_seen_ms;
+    int64_t last_seen_ms;
+    const char *bundle_id;
+    struct raw_stack raw;
+    struct resolved_stack resolved; /* of the last resolution; count 0 before the first one */
+};
+/* A cluster's stacks, heaviest first (ties: smallest hash). */
+enum err read_cluster_stacks(struct storage_reader *r, uint64_t id, size_t limit,
+                             struct arena *arena, struct stack_row **ret, size_t *ret_count,
+                             struct error *err);
+
+enum breakdown_by { BY_NONE, BY_VERSION, BY_BUILD, BY_DEVICE, BY_OS_VERSION, BY_PAGE, BY_DAY };
+struct breakdown_row {
+    const char *value;
+    const char *value2; /* NULL without a second dimension */
+    struct duration_figures figures;
+    double share;     /* of the cluster's (or app's) count under the filter */
+    double app_share; /* the same value's share in the whole app */
+};
+struct breakdown_scope {
+    const char *source; /* "counters" (for ever) or "reports" (inside their retention) */
+    int64_t since_ms;   /* how far back the source reaches; INT64_MIN: all */
+};
+/* `cluster_id` 0: the whole app. Largest first, at most `limit` rows. */
+enum err read_breakdown(struct storage_reader *r, uint64_t cluster_id, const struct read_filter *f,
+                        enum breakdown_by by, enum breakdown_by by2, size_t limit,
+                        struct arena *arena, struct breakdown_row **ret, size_t *ret_count,
+                        struct breakdown_scope *ret_scope, struct error *err);
+
+struct sample_row {
+    int32_t offset_ms;
+    uint32_t repeat_count;
+    int16_t cpu_usage;
+    const char *thread_state;
+    const uint64_t *addresses;
+    struct stack_row stack;
+};
+struct thread_row {
+    int64_t tid;
+    const char *name, *state;
+    bool stalled;
+    const char *waits_kind;
+    uint64_t waits_address;
+    int64_t owner_tid;
+    bool has_stack;
+    const uint64_t *addresses;
+    struct stack_row stack;
+};
+struct report_row {
+    const char *id;
+    const char *bundle_id;
+    uint64_t cluster_id; /* 0: none */
+    enum report_kind kind;
+    int64_t time_ms, received_ms, device_time_ms;
+    bool clock_skew;
+    int64_t duration_ms;
+    double weight;
+    const char *threshold_type, *version, *build, *device, *os_version, *os_build, *arch, *page,
+        *path, *stack_skipped, *tags;
+    int32_t cpu_usage, memory_usage;
+    const int32_t *frame_gaps_ms;
+    size_t frame_gap_count;
+    bool has_stack;
+    const uint64_t *addresses; /* as many as the stack has raw frames */
+    struct stack_row stack;    /* filled by read_report only, as are samples and threads */
+    struct sample_row *samples;
+    size_t sample_count;
+    struct thread_row *threads;
+    size_t thread_count;
+};
+/* Newest first. */
+enum err read_cluster_reports(struct storage_reader *r, uint64_t cluster_id,
+                              const struct read_filter *f, size_t limit, const char *cursor,
+                              struct arena *arena, struct report_row **ret, size_t *ret_count,
+                              const char **ret_next, struct error *err);
+/* By the client's id; `bundle_id` NULL: in any app (the newest). */
+enum err read_report(struct storage_reader *r, const char *bundle_id, const char *id,
+                     struct arena *arena, struct report_row *ret, struct error *err);
+
+struct stats_row {
+    uint64_t apps, reports, stacks, pending_stacks, provisional_stacks, clusters, symbol_files,
+        uploads_waiting;
+    uint64_t database_bytes, wal_bytes;
+    double symbolication_rate; /* application frames with a name / all, over distinct stacks
+                                  weighted by reports; NAN when there are none */
+};
+enum err read_stats(struct storage_reader *r, const char *bundle_id, struct stats_row *ret,
+                    struct error *err);
+
+struct symbolication_row {
+    const char *key; /* app, "app version", or image name */
+    uint64_t frames, resolved;
+};
+enum err read_symbolication(struct storage_reader *r, const char *bundle_id, const char *by,
+                            size_t limit, struct arena *arena, struct symbolication_row **ret,
+                            size_t *ret_count, struct error *err);
+
+#endif

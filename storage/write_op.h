@@ -1,0 +1,300 @@
+/*
+ * write_op - everything that changes the database, as values.
+ *
+ * Purpose: threads describe a change as an op and hand it to the writer (server/jobs/writer.h);
+ * only the writer's thread applies it, many ops in one transaction, each in a savepoint.
+ *
+ * Invariants: an op is applied whole or not at all; applying one twice (retry of a batch, a resolver
+ * that was late) changes nothing the second time. Results are written into the op.
+ *
+ * Threads: an op has one owner at a time: who made it, then the writer, then who is told by
+ * `done`. Memory: an op and all it points to live in `arena`, which the op owns: write_op_free().
+ */
+#ifndef STALLSYM_STORAGE_WRITE_OP_H
+#define STALLSYM_STORAGE_WRITE_OP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/stack.h"
+#include "base/uuid.h"
+
+#define REPORT_ID_HASH_SIZE 16
+#define NO_STACK            UINT32_MAX
+
+enum report_kind {
+    REPORT_STALL,
+    REPORT_SLIGHT_STALL,
+    REPORT_HANG,
+    REPORT_FRAME_DROP,
+    REPORT_LAUNCH,
+};
+#define REPORT_KINDS 5
+const char *report_kind_name(enum report_kind kind); /* "stall", "slight_stall", … */
+bool report_kind_parse(const char *name, enum report_kind *ret);
+
+/* --- WRITE_BATCH: reports of one app -------------------------------------------------------- */
+
+struct op_image {
+    struct uuid id; /* UUID, or the pseudo-UUID of a named image or slide group (stack.h) */
+    enum image_kind kind;
+    enum image_class class;
+    const char *name;
+    const char *arch; /* NULL */
+    bool has_vmaddr;  /* slide and load address were both given */
+    uint64_t vmaddr;
+    bool in_group; /* member of the batch's slide group: `group` */
+    struct uuid group;
+};
+
+struct op_stack {
+    uint8_t hash[STACK_HASH_SIZE];
+    const void *raw; /* raw_stack_encode() */
+    size_t raw_len;
+    uint32_t frame_count;
+    uint64_t added_id; /* result: the stack's row when it was new and is pending, else 0 */
+};
+
+struct op_sample {
+    int32_t offset_ms;
+    uint32_t stack; /* index into stacks */
+    uint32_t repeat_count;
+    int16_t cpu_usage;        /* -1: not given */
+    const char *thread_state; /* NULL */
+    const void *addresses;    /* stack_addresses_encode() */
+    size_t addresses_len;
+};
+
+struct op_thread {
+    int64_t tid;
+    const char *name;  /* NULL */
+    const char *state; /* NULL */
+    bool stalled;
+    uint32_t stack;         /* index into stacks or NO_STACK */
+    const char *waits_kind; /* NULL: waits for nothing */
+    uint64_t waits_address;
+    int64_t owner_tid; /* -1: not given */
+    const void *addresses;
+    size_t addresses_len;
+};
+
+struct op_report {
+    uint8_t id_hash[REPORT_ID_HASH_SIZE]; /* SHA-256(app, id), first bytes */
+    const char *id;
+    enum report_kind kind;
+    int64_t time_ms; /* effective time: the device's, or that of receipt */
+    int64_t received_ms;
+    bool clock_skew; /* the device's time was out of range; device_time_ms says what it was */
+    int64_t device_time_ms;     /* INT64_MIN: not given */
+    int64_t duration_ms;        /* -1: not given */
+    double weight;              /* 1 / sample rate, >= 1 */
+    const char *threshold_type; /* NULL */
+    const char *version;        /* app version, "" when not given */
+    const char *build;          /* "" when not given */
+    const char *device;         /* model, "" */
+    const char *os_version;     /* "" */
+    const char *os_build;       /* "" */
+    const char *arch;           /* "" */
+    const char *page;           /* "" */
+    const char *path;           /* "A->B->C", "" */
+    int32_t cpu_usage;          /* percent, -1: not given */
+    int32_t memory_usage;       /* MB, -1: not given */
+    const char *stack_skipped;  /* reason, NULL */
+    const char *tags;           /* compact JSON object, NULL */
+    const int32_t *frame_gaps_ms;
+    size_t frame_gap_count;
+    uint32_t stack; /* index into stacks: the report's stack (provisional culprit), or NO_STACK */
+    const void *addresses;
+    size_t addresses_len;
+    const struct op_sample *samples;
+    size_t sample_count;
+    const struct op_thread *threads;
+    size_t thread_count;
+    uint32_t position; /* index over the whole body, for the answer */
+    bool duplicate;    /* result: this id was counted before */
+};
+
+struct op_batch {
+    const char *bundle_id;
+    struct op_report *reports;
+    size_t report_count;
+    struct op_stack *stacks;
+    size_t stack_count;
+    const struct op_image *images; /* only those that stacks refer to, and group members */
+    size_t image_count;
+    const char *image_set;      /* client's ID to remember, NULL */
+    const void *image_set_data; /* opaque bytes that ingest reads back */
+    size_t image_set_len;
+};
+
+/* --- WRITE_RESOLUTION: answers of the resolver ---------------------------------------------- */
+
+struct op_resolution {
+    uint64_t stack_id;
+    uint32_t generation; /* of the pending row it answers; another one by now: ignored */
+    const struct resolved_stack *stack;
+    const struct uuid *missing;
+    size_t missing_count;
+    uint8_t key[16];
+    uint8_t variant[16];
+    uint8_t cluster_kind; /* analysis' enum cluster_kind */
+    bool provisional;
+    bool hidden; /* idle: not listed by default */
+    bool approximate;
+    const char *key_text;
+    const char *title;
+    const char *function; /* culprit, NULL */
+    const char *file;     /* NULL */
+    const char *image;    /* NULL */
+    const char *category;
+    const char *owner; /* NULL */
+    bool applied;      /* result: false when it came too late or an image was indexed meanwhile */
+};
+
+struct op_resolutions {
+    struct op_resolution *items;
+    size_t count;
+    const char *rules_version;
+};
+
+/* --- WRITE_UPLOAD, WRITE_UPLOAD_STATE: symbol uploads --------------------------------------- */
+
+enum upload_state { UPLOAD_QUEUED, UPLOAD_INDEXING, UPLOAD_INDEXED, UPLOAD_FAILED };
+const char *upload_state_name(enum upload_state state);
+
+struct op_upload {
+    uint8_t sha256[SHA256_SIZE]; /* of the body as received */
+    uint64_t size;
+    const char *spool_file; /* name inside the spool folder */
+    const char *bundle_id;  /* "" when not given */
+    const char *version;
+    const char *build;
+    const char *os_build;
+    bool system; /* kind=system */
+    int64_t now_ms;
+    uint64_t id; /* result */
+};
+
+struct op_slice {
+    struct uuid uuid; /* nil: the object had none and was refused */
+    const char *name;
+    const char *member;
+    const char *arch;
+    const char *reason; /* NULL */
+    bool indexed;
+    bool installed; /* the index file of this slice is the one in use now */
+    bool has_dwarf;
+    uint64_t functions, lines, inlines, index_bytes;
+    uint64_t text_vmaddr, text_size;
+    uint8_t object_sha256[SHA256_SIZE];
+    uint64_t object_bytes;
+};
+
+/* State change of an upload. With UPLOAD_INDEXED or UPLOAD_FAILED its slices are stored; for each
+ * installed one the stacks that miss the UUID (or a slide group it is a member of) go back to
+ * pending, as do resolved stacks that used a poorer index, at most `REPEND_CHUNK` a call: the rest
+ * by WRITE_REPEND until `more` is false. */
+struct op_upload_state {
+    uint64_t id;
+    enum upload_state state;
+    const char *reason; /* NULL */
+    const struct op_slice *slices;
+    size_t slice_count;
+    int64_t now_ms;
+};
+
+#define REPEND_CHUNK 2000
+struct op_repend {
+    struct uuid uuid;  /* image or slide group whose facts changed */
+    bool all_users;    /* also stacks that did not miss it (its index was replaced or removed) */
+    uint64_t after_id; /* in: stacks above this id; out: where the next chunk begins */
+    bool more;         /* result */
+    uint64_t count;    /* result: stacks turned back */
+};
+
+/* --- the small ones ------------------------------------------------------------------------- */
+
+struct op_symbol_delete {
+    struct uuid uuid;
+    bool existed; /* result */
+};
+
+#define SCOPE_INGEST  1u
+#define SCOPE_SYMBOLS 2u
+#define SCOPE_READ    4u
+#define SCOPE_ADMIN   8u
+
+struct op_token {
+    uint8_t hash[SHA256_SIZE]; /* of the token's text; the text is never stored */
+    uint32_t scopes;
+    const char *name;
+    const char *bundle_id; /* app it is bound to, NULL */
+    int64_t now_ms;
+    uint64_t id;  /* result; for WRITE_TOKEN_REVOKE: which */
+    bool existed; /* result of WRITE_TOKEN_REVOKE */
+};
+
+/* Housekeeping: drops what is older than the limits, at most `max_rows` rows a call. */
+struct op_expire {
+    int64_t now_ms;
+    int64_t reports_before_ms;    /* raw reports */
+    int64_t report_ids_before_ms; /* ids remembered for retries */
+    int64_t image_sets_before_ms; /* not used since */
+    uint32_t max_rows;
+    bool more; /* result */
+};
+
+/* Turns provisional stacks older than `before_ms` back to pending, so that the resolver may skip
+ * images that never came (clustering.md 3.4). */
+struct op_give_up {
+    int64_t before_ms;
+    uint64_t count; /* result */
+};
+
+enum write_op_kind {
+    WRITE_BATCHES,
+    WRITE_RESOLUTIONS,
+    WRITE_UPLOAD,
+    WRITE_UPLOAD_STATE,
+    WRITE_REPEND,
+    WRITE_SYMBOL_DELETE,
+    WRITE_TOKEN,
+    WRITE_TOKEN_REVOKE,
+    WRITE_EXPIRE,
+    WRITE_GIVE_UP,
+};
+
+struct write_op {
+    enum write_op_kind kind;
+    struct arena *arena;
+    /* Called once, from the writer's thread, after the commit (rc ERR_OK) or failure; owns the op
+     * again. Must be quick. */
+    void (*done)(struct write_op *op, enum err rc, const struct error *err);
+    void *user;
+    enum err rc; /* while a group is open: how applying this op went */
+    struct error error;
+    union {
+        struct {
+            struct op_batch *items; /* one per app in the body */
+            size_t count;
+        } batches;
+        struct op_resolutions resolutions;
+        struct op_upload upload;
+        struct op_upload_state upload_state;
+        struct op_repend repend;
+        struct op_symbol_delete symbol_delete;
+        struct op_token token;
+        struct op_expire expire;
+        struct op_give_up give_up;
+    } u;
+};
+
+/* An op in an arena of its own with that limit; NULL without memory. */
+struct write_op *write_op_new(enum write_op_kind kind, size_t arena_limit);
+void write_op_free(struct write_op *op);
+
+#endif
