@@ -1,0 +1,50 @@
+/*
+ * http_server - the door.
+ *
+ * Purpose: the only code that touches libmicrohttpd: accepts, reads headers and bodies under caps,
+ * inflates, finds the route, checks the token, calls the handler, suspends and resumes.
+ *
+ * Invariants: a request is refused as early as can be: route, token, declared size, admission, then
+ * the body. Every request gets an answer or a closed connection, and its memory is freed when the
+ * library says that it is over. No handler waits for a disk or a query on a thread of the door.
+ *
+ * Threads: libmicrohttpd's pool. Memory: http_server_start/http_server_stop.
+ */
+#ifndef STALLSYM_HTTP_HTTP_SERVER_H
+#define STALLSYM_HTTP_HTTP_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "server/http/services.h"
+
+struct http_server;
+
+struct http_options {
+    const char *address;
+    uint16_t port; /* 0: a free one */
+    size_t threads;
+    size_t connections;
+    size_t connections_per_client;
+    uint32_t timeout_s;
+    size_t body_bytes;        /* of any body but uploads, as received and inflated */
+    uint64_t upload_bytes;    /* of POST /v1/symbols */
+    size_t buffered_bytes;    /* bodies of all requests together; above it 503 */
+    bool metrics_open;        /* /metrics without a token */
+    const char *cors_origins; /* blank-separated, "" */
+    const char *trusted_proxies;
+};
+
+enum err http_server_start(const struct http_options *options, const struct services *services,
+                           struct http_server **ret, struct error *err);
+uint16_t http_server_port(const struct http_server *s);
+/* /readyz says no from now on. */
+void http_server_quiesce(struct http_server *s);
+/* No new requests; waits for running ones (at most `wait_ms`), resumes all, stops, frees. */
+void http_server_stop(struct http_server *s, int64_t wait_ms);
+/* Reads the tokens anew (start, and after a change). */
+enum err http_server_reload_tokens(struct http_server *s, struct error *err);
+
+#endif

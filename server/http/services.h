@@ -1,0 +1,40 @@
+/*
+ * services - everything below the door that handlers may use.
+ *
+ * Purpose: one struct of borrowed pointers, filled by server/daemon.c.
+ *
+ * Invariants: all set while the HTTP server runs. Threads: each part says itself.
+ * Memory: borrowed.
+ */
+#ifndef STALLSYM_HTTP_SERVICES_H
+#define STALLSYM_HTTP_SERVICES_H
+
+#include "server/analysis/rules.h"
+#include "server/ingest/ingest.h"
+#include "server/jobs/indexer.h"
+#include "server/jobs/layouts.h"
+#include "server/jobs/metrics.h"
+#include "server/jobs/readers.h"
+#include "server/jobs/resolver.h"
+#include "server/jobs/spooler.h"
+#include "server/jobs/writer.h"
+#include "storage/blob_store.h"
+#include "storage/storage.h"
+#include "symbolizer/index_cache.h"
+
+struct services {
+    struct storage *storage;
+    struct blob_store *blobs;
+    struct writer *writer;
+    struct readers *readers;
+    struct resolver *resolver;
+    struct spooler *spooler;
+    struct indexer *indexer;
+    struct index_cache *index_cache;
+    struct layouts *layouts;
+    struct metrics *metrics;
+    const struct rules *rules;
+    const struct ingest_limits *ingest_limits;
+};
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * ingest - from a request body to a write op.
+ *
+ * Purpose: bytes (already inflated) in the native format become one WRITE_BATCHES op and a list of
+ * what was refused, with position and reason. Design: http-api.md "Ingest", architecture.md 6.
+ *
+ * Invariants: accepted + duplicates + rejected = reports in the body (a damaged NDJSON line counts
+ * as one). A refused report burns no id and loses nothing else. Every value stored is one of the
+ * known fields, inside the caps of struct ingest_limits; what was cut or left out to stay inside
+ * them is listed under `dropped`. No clock, no randomness: `now_ms` is a parameter.
+ *
+ * Threads: one struct ingest may be shared by all threads of the door (read-only); a request has
+ * one thread. Memory: the op's arena holds the op and the result; write_op_free() ends both.
+ */
+#ifndef STALLSYM_INGEST_INGEST_H
+#define STALLSYM_INGEST_INGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "server/jobs/layouts.h"
+#include "storage/storage_read.h"
+#include "storage/write_op.h"
+
+struct ingest_limits {
+    size_t reports;    /* in a body */
+    size_t frames;     /* of a stack */
+    size_t images;     /* of a batch or report */
+    size_t samples;    /* of a report */
+    size_t threads;    /* of a report */
+    size_t path_bytes; /* page path */
+    size_t tags;       /* of a report */
+    size_t json_depth;
+    size_t arena_bytes; /* memory one body may cost, parsed */
+};
+extern const struct ingest_limits INGEST_LIMITS_DEFAULT;
+
+enum ingest_media { INGEST_JSON, INGEST_NDJSON };
+
+struct ingest_request {
+    const char *body;
+    size_t len;
+    enum ingest_media media;
+    const char *bundle_id; /* the token's binding, NULL */
+    int64_t now_ms;
+    const struct ingest_limits *limits;
+    struct layouts *layouts;
+    struct storage_reader *reader; /* for image sets sent before */
+};
+
+struct ingest_rejected {
+    uint32_t index;   /* over the whole body */
+    uint32_t line;    /* NDJSON line, 1-based; 0 in a JSON body */
+    const char *path; /* "reports[7].stack[3]", "" for the report as a whole */
+    const char *reason;
+};
+
+struct ingest_dropped {
+    uint32_t index;
+    const char *path;
+    const char *reason;
+};
+
+struct ingest_result {
+    struct write_op *op; /* WRITE_BATCHES with at least one report; NULL when all were refused */
+    uint32_t reports;    /* in the op */
+    const struct ingest_rejected *rejected;
+    size_t rejected_count;
+    const struct ingest_dropped *dropped;
+    size_t dropped_count;
+    const char **need_image_sets;
+    size_t need_image_set_count;
+    struct arena *arena; /* holds all of the above; the op's own arena when there is an op, else
+                            the caller frees it */
+};
+
+/* ERR_FORMAT: the body is no JSON (the text says where): 400. ERR_INVALID: JSON, but no batch, no
+ * array of batches, no report: 422. ERR_LIMIT: too many reports or too much memory: 413. ERR_OK
+ * otherwise, even when every report was refused. */
+enum err ingest_body(const struct ingest_request *request, struct ingest_result *ret,
+                     struct error *err);
+void ingest_result_done(struct ingest_result *r);
+
+/* Accepted and duplicate counts after the op was applied. */
+void ingest_count(const struct write_op *op, uint32_t *ret_accepted, uint32_t *ret_duplicates);
+
+#endif

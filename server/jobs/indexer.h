@@ -1,0 +1,54 @@
+/*
+ * indexer - turns queued uploads into index files, by a child process.
+ *
+ * Purpose: design/architecture.md section 7: spawns `stallsymd index` with limits and an empty
+ * environment, reads its JSON lines, checks what it wrote, installs it, tells the cache and the
+ * database, rings the resolver.
+ *
+ * Invariants: one child at a time. The uploads table is its queue: what was queued or under way
+ * when the daemon went down is done again. Whatever the child does (crash, hang, limit, lies on
+ * stdout), the upload ends INDEXED or FAILED with a reason, its work folder is removed.
+ *
+ * Threads: indexer_ring, indexer_wait from any; waiters are called on the indexer's thread.
+ * Memory: indexer_start/indexer_stop.
+ */
+#ifndef STALLSYM_JOBS_INDEXER_H
+#define STALLSYM_JOBS_INDEXER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "server/jobs/layouts.h"
+#include "server/jobs/metrics.h"
+#include "server/jobs/writer.h"
+#include "storage/blob_store.h"
+#include "storage/storage.h"
+#include "symbolizer/index_cache.h"
+
+struct indexer;
+
+struct indexer_options {
+    const char *program; /* "/proc/self/exe" */
+    size_t jobs;         /* threads of the child */
+    uint64_t child_data_bytes;
+    uint64_t child_file_bytes;
+    uint32_t child_cpu_s;
+    uint32_t child_wall_s;
+    bool keep_objects; /* object files are kept in the blob store (GET /v1/symbols/{uuid}/file) */
+};
+
+enum err indexer_start(struct storage *storage, struct writer *writer, struct blob_store *blobs,
+                       struct index_cache *cache, struct layouts *layouts,
+                       const struct indexer_options *options, struct metrics *metrics,
+                       struct indexer **ret, struct error *err);
+/* Ends a running child (its upload stays queued). Waiters are called with ERR_BUSY. */
+void indexer_stop(struct indexer *x);
+/* There is a new queued upload. */
+void indexer_ring(struct indexer *x);
+/* `done` is called once the upload is indexed or failed (at once, on this thread, if it is). */
+enum err indexer_wait(struct indexer *x, uint64_t upload_id, void (*done)(void *ctx, enum err rc),
+                      void *ctx, struct error *err);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * metrics - every number the daemon counts, in one table.
+ *
+ * Purpose: counters and gauges as atomics, printed in Prometheus' text format for /metrics.
+ *
+ * Invariants: a row of METRICS is the only place that names a metric; its id is METRIC_<ID>.
+ * Histograms have fixed bounds.
+ *
+ * Threads: any, without locks. Memory: metrics_new/metrics_free.
+ */
+#ifndef STALLSYM_JOBS_METRICS_H
+#define STALLSYM_JOBS_METRICS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+/* id, kind (counter | gauge), Prometheus name, help */
+#define METRICS(X)                                                                                 \
+    X(REPORTS_ACCEPTED, counter, "stallsym_reports_accepted_total", "reports stored")              \
+    X(REPORTS_DUPLICATE, counter, "stallsym_reports_duplicate_total", "reports known already")     \
+    X(REPORTS_REJECTED, counter, "stallsym_reports_rejected_total", "reports refused")             \
+    X(REQUESTS, counter, "stallsym_http_requests_total", "requests answered")                      \
+    X(REQUESTS_4XX, counter, "stallsym_http_client_errors_total", "answers 4xx")                   \
+    X(REQUESTS_5XX, counter, "stallsym_http_server_errors_total", "answers 5xx")                   \
+    X(REQUESTS_BUSY, counter, "stallsym_http_refused_busy_total", "answers 429 and 503")           \
+    X(CONNECTIONS, gauge, "stallsym_http_connections", "open connections")                         \
+    X(BODY_BYTES, counter, "stallsym_http_body_bytes_total", "body bytes received")                \
+    X(COMMITS, counter, "stallsym_writer_commits_total", "transactions committed")                 \
+    X(COMMIT_FAILURES, counter, "stallsym_writer_commit_failures_total", "commits that failed")    \
+    X(OPS, counter, "stallsym_writer_ops_total", "write ops applied")                              \
+    X(OPS_FAILED, counter, "stallsym_writer_ops_failed_total", "write ops that failed alone")      \
+    X(WRITER_QUEUE, gauge, "stallsym_writer_queue_length", "ops waiting")                          \
+    X(WAL_BYTES, gauge, "stallsym_wal_bytes", "bytes in the write-ahead log")                      \
+    X(STACKS_RESOLVED, counter, "stallsym_stacks_resolved_total", "stacks resolved")               \
+    X(STACKS_LATE, counter, "stallsym_stacks_resolved_late_total", "resolutions that came late")   \
+    X(FRAMES_RESOLVED, counter, "stallsym_frames_total", "frames symbolicated")                    \
+    X(FRAME_CACHE_HITS, counter, "stallsym_frame_cache_hits_total", "frames from the cache")       \
+    X(INDEXES_OPEN, gauge, "stallsym_indexes_open", "index files mapped")                          \
+    X(UPLOADS, counter, "stallsym_uploads_total", "symbol uploads received")                       \
+    X(UPLOADS_FAILED, counter, "stallsym_uploads_failed_total", "symbol uploads that failed")      \
+    X(UPLOADS_WAITING, gauge, "stallsym_uploads_waiting", "symbol uploads not indexed yet")        \
+    X(SLICES_INDEXED, counter, "stallsym_slices_indexed_total", "index files written")             \
+    X(READS, counter, "stallsym_reads_total", "read jobs run")                                     \
+    X(READS_TIMED_OUT, counter, "stallsym_reads_timed_out_total", "read jobs over their deadline") \
+    X(AUTH_FAILURES, counter, "stallsym_auth_failures_total", "requests with a wrong token")
+
+enum metric_id {
+#define METRIC_ENUM(id, kind, name, help) METRIC_##id,
+    METRICS(METRIC_ENUM)
+#undef METRIC_ENUM
+        METRIC_COUNT
+};
+
+struct metrics;
+
+struct metrics *metrics_new(void);
+void metrics_free(struct metrics *m);
+void metrics_add(struct metrics *m, enum metric_id id, int64_t delta);
+void metrics_set(struct metrics *m, enum metric_id id, int64_t value);
+int64_t metrics_get(const struct metrics *m, enum metric_id id);
+/* Duration of a commit and of a request, in milliseconds, into fixed-bound histograms. */
+void metrics_commit_ms(struct metrics *m, int64_t ms);
+void metrics_request_ms(struct metrics *m, int64_t ms);
+/* Prometheus text format, version 0.0.4. */
+bool metrics_print(const struct metrics *m, struct buf *out);
+
+#endif
