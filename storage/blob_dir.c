@@ -1,0 +1,316 @@
+/* blob_store over a folder of the local file system. */
+#include "storage/blob_store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define DIR_MODE      0750
+#define SPOOL_SUFFIX  ".part"
+#define SPOOL_NAME    64
+#define TREE_OPEN_MAX 16
+
+struct blob_store {
+    char *dir;
+    atomic_uint serial; /* makes spool and work names unique within a run */
+};
+
+static bool path_of(const struct blob_store *b, char *path, size_t size, const char *folder,
+                    const char *name)
+{
+    int n = snprintf(path, size, "%s/%s%s%s", b->dir, folder, *name ? "/" : "", name);
+    return n > 0 && (size_t)n < size;
+}
+
+bool blob_store_index_path(const struct blob_store *b, const struct uuid *uuid, char *path,
+                           size_t size)
+{
+    char text[UUID_TEXT_SIZE];
+    char name[UUID_TEXT_SIZE + 16];
+    uuid_format(uuid, text);
+    snprintf(name, sizeof(name), "%02x/%s.gsym", uuid->bytes[0], text);
+    return path_of(b, path, size, "symbols", name);
+}
+
+bool blob_store_object_path(const struct blob_store *b, const uint8_t sha256[SHA256_SIZE],
+                            char *path, size_t size)
+{
+    char text[SHA256_TEXT_SIZE];
+    char name[SHA256_TEXT_SIZE + 16];
+    sha256_format(sha256, text);
+    snprintf(name, sizeof(name), "%.2s/%s", text, text);
+    return path_of(b, path, size, "objects", name);
+}
+
+/* Digits, dash, lower-case hexadecimal, ".part": what blob_store_spool_create makes. */
+static bool spool_name_valid(const char *name)
+{
+    size_t digits = strspn(name, "0123456789");
+    if (digits == 0 || digits > 20 || name[digits] != '-')
+        return false;
+    const char *tail = name + digits + 1;
+    size_t hex = strspn(tail, "0123456789abcdef");
+    return hex == 16 && strcmp(tail + hex, SPOOL_SUFFIX) == 0;
+}
+
+bool blob_store_spool_path(const struct blob_store *b, const char *name, char *path, size_t size)
+{
+    return spool_name_valid(name) && path_of(b, path, size, "spool", name);
+}
+
+static enum err make_dir(const char *path, struct error *err)
+{
+    if (mkdir(path, DIR_MODE) == 0 || errno == EEXIST)
+        return ERR_OK;
+    return error_errno(err, errno, "cannot make folder %s", path);
+}
+
+static enum err sync_dir(const char *path, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return error_errno(err, errno, "cannot open folder %s", path);
+    int failed = fsync(fd) ? errno : 0;
+    close(fd);
+    return failed ? error_errno(err, failed, "cannot sync folder %s", path) : ERR_OK;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    (void)remove(path);
+    return 0;
+}
+
+void blob_store_work_remove(struct blob_store *b, const char *path)
+{
+    size_t n = strlen(b->dir);
+    if (strncmp(path, b->dir, n) != 0 || strncmp(path + n, "/work/", 6) != 0 ||
+        strchr(path + n + 6, '/') || path[n + 6] == '.' || path[n + 6] == 0)
+        return;
+    (void)nftw(path, remove_entry, TREE_OPEN_MAX, FTW_DEPTH | FTW_PHYS);
+}
+
+static bool each_entry(struct blob_store *b, const char *folder,
+                       void (*visit)(struct blob_store *b, const char *path, const char *name))
+{
+    char dir[PATH_MAX];
+    char path[PATH_MAX];
+    DIR *d = path_of(b, dir, sizeof(dir), folder, "") ? opendir(dir) : NULL;
+    if (!d)
+        return false;
+    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
+        int n = snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+        if (e->d_name[0] != '.' && n > 0 && (size_t)n < sizeof(path))
+            visit(b, path, e->d_name);
+    }
+    closedir(d);
+    return true;
+}
+
+static void drop_work(struct blob_store *b, const char *path, const char *name)
+{
+    (void)name;
+    blob_store_work_remove(b, path);
+}
+
+enum err blob_store_open(const char *dir, struct blob_store **ret, struct error *err)
+{
+    static const char *const folders[] = {"", "symbols", "objects", "spool", "work"};
+    enum err rc = ERR_OK;
+    char path[PATH_MAX];
+    struct blob_store *b = calloc(1, sizeof(*b));
+    if (!b || !(b->dir = strdup(dir))) {
+        rc = error_set(err, ERR_NO_MEMORY, "no memory for the blob store");
+        goto out;
+    }
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        /* No path that is made later is longer than this one by more than 128 bytes. */
+        if (!path_of(b, path, sizeof(path) - 128, folders[i], "")) {
+            rc = error_set(err, ERR_INVALID, "the path of the storage folder is too long");
+            goto out;
+        }
+        if ((rc = make_dir(path, err)))
+            goto out;
+    }
+    each_entry(b, "work", drop_work);
+    *ret = b;
+    b = NULL;
+out:
+    blob_store_close(b);
+    return rc;
+}
+
+void blob_store_close(struct blob_store *b)
+{
+    if (!b)
+        return;
+    free(b->dir);
+    free(b);
+}
+
+static enum err sync_file(const char *path, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return error_errno(err, errno, "cannot open %s", path);
+    int failed = fsync(fd) ? errno : 0;
+    close(fd);
+    return failed ? error_errno(err, failed, "cannot sync %s", path) : ERR_OK;
+}
+
+/* Syncs the file, renames it to `to` and syncs both folders that lead to it. */
+static enum err install(struct blob_store *b, const char *from, const char *to, const char *folder,
+                        struct error *err)
+{
+    char dir[PATH_MAX];
+    const char *slash = strrchr(to, '/');
+    snprintf(dir, sizeof(dir), "%.*s", (int)(slash - to), to);
+    enum err rc = sync_file(from, err);
+    if (rc)
+        return rc;
+    if (mkdir(dir, DIR_MODE) == 0) {
+        char parent[PATH_MAX];
+        path_of(b, parent, sizeof(parent), folder, "");
+        if ((rc = sync_dir(parent, err)))
+            return rc;
+    } else if (errno != EEXIST) {
+        return error_errno(err, errno, "cannot make folder %s", dir);
+    }
+    if (rename(from, to))
+        return error_errno(err, errno, "cannot move a file to %s", to);
+    return sync_dir(dir, err);
+}
+
+enum err blob_store_install_index(struct blob_store *b, const char *from, const struct uuid *uuid,
+                                  struct error *err)
+{
+    char to[PATH_MAX];
+    blob_store_index_path(b, uuid, to, sizeof(to));
+    return install(b, from, to, "symbols", err);
+}
+
+enum err blob_store_install_object(struct blob_store *b, const char *from,
+                                   const uint8_t sha256[SHA256_SIZE], struct error *err)
+{
+    char to[PATH_MAX];
+    blob_store_object_path(b, sha256, to, sizeof(to));
+    return install(b, from, to, "objects", err);
+}
+
+/* "N-RANDOM": N for people, RANDOM so that no two runs give the same name. */
+static enum err fresh_name(struct blob_store *b, const char *suffix, char *out, size_t size,
+                           struct error *err)
+{
+    uint64_t random;
+    if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+        return error_errno(err, errno, "no random numbers");
+    int n = snprintf(out, size, "%u-%016llx%s", atomic_fetch_add(&b->serial, 1) + 1,
+                     (unsigned long long)random, suffix);
+    if (n < 0 || (size_t)n >= size)
+        return error_set(err, ERR_INTERNAL, "the buffer for a file name is too small");
+    return ERR_OK;
+}
+
+enum err blob_store_spool_create(struct blob_store *b, char *ret_name, size_t name_size,
+                                 int *ret_fd, struct error *err)
+{
+    char name[SPOOL_NAME];
+    char path[PATH_MAX];
+    enum err rc = fresh_name(b, SPOOL_SUFFIX, name, sizeof(name), err);
+    if (rc)
+        return rc;
+    if (strlen(name) >= name_size)
+        return error_set(err, ERR_INTERNAL, "the buffer for a spool name is too small");
+    path_of(b, path, sizeof(path), "spool", name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+    if (fd < 0)
+        return error_errno(err, errno, "cannot make spool file %s", path);
+    memcpy(ret_name, name, strlen(name) + 1);
+    *ret_fd = fd;
+    return ERR_OK;
+}
+
+static enum err remove_file(const char *path, struct error *err)
+{
+    if (unlink(path) == 0 || errno == ENOENT)
+        return ERR_OK;
+    return error_errno(err, errno, "cannot remove %s", path);
+}
+
+enum err blob_store_remove_index(struct blob_store *b, const struct uuid *uuid, struct error *err)
+{
+    char path[PATH_MAX];
+    blob_store_index_path(b, uuid, path, sizeof(path));
+    return remove_file(path, err);
+}
+
+enum err blob_store_remove_object(struct blob_store *b, const uint8_t sha256[SHA256_SIZE],
+                                  struct error *err)
+{
+    char path[PATH_MAX];
+    blob_store_object_path(b, sha256, path, sizeof(path));
+    return remove_file(path, err);
+}
+
+enum err blob_store_remove_spool(struct blob_store *b, const char *name, struct error *err)
+{
+    char path[PATH_MAX];
+    if (!blob_store_spool_path(b, name, path, sizeof(path)))
+        return error_set(err, ERR_INVALID, "not a name of a spool file");
+    return remove_file(path, err);
+}
+
+enum err blob_store_sweep_spool(struct blob_store *b, bool (*keep)(void *ctx, const char *name),
+                                void *ctx, struct error *err)
+{
+    char dir[PATH_MAX];
+    char path[PATH_MAX];
+    enum err rc = ERR_OK;
+    path_of(b, dir, sizeof(dir), "spool", "");
+    DIR *d = opendir(dir);
+    if (!d)
+        return error_errno(err, errno, "cannot open folder %s", dir);
+    for (struct dirent *e = readdir(d); e && !rc; e = readdir(d)) {
+        if (blob_store_spool_path(b, e->d_name, path, sizeof(path)) && !keep(ctx, e->d_name))
+            rc = remove_file(path, err);
+    }
+    closedir(d);
+    return rc;
+}
+
+enum err blob_store_work_create(struct blob_store *b, char *ret_path, size_t size,
+                                struct error *err)
+{
+    char name[SPOOL_NAME];
+    enum err rc = fresh_name(b, "", name, sizeof(name), err);
+    if (rc)
+        return rc;
+    char path[PATH_MAX];
+    if (!path_of(b, path, sizeof(path), "work", name) || strlen(path) >= size)
+        return error_set(err, ERR_INTERNAL, "the buffer for a work folder's path is too small");
+    if (mkdir(path, DIR_MODE))
+        return error_errno(err, errno, "cannot make folder %s", path);
+    memcpy(ret_path, path, strlen(path) + 1);
+    return ERR_OK;
+}
+
+uint64_t blob_store_free_bytes(const struct blob_store *b)
+{
+    struct statvfs fs;
+    if (statvfs(b->dir, &fs))
+        return 0;
+    return (uint64_t)fs.f_bavail * fs.f_frsize;
+}

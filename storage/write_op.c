@@ -1,0 +1,56 @@
+#include "storage/write_op.h"
+
+#include <string.h>
+
+static const char *const kind_names[REPORT_KINDS] = {
+    [REPORT_STALL] = "stall",   [REPORT_SLIGHT_STALL] = "slight_stall",
+    [REPORT_HANG] = "hang",     [REPORT_FRAME_DROP] = "frame_drop",
+    [REPORT_LAUNCH] = "launch",
+};
+
+static const char *const state_names[] = {
+    [UPLOAD_QUEUED] = "queued",
+    [UPLOAD_INDEXING] = "indexing",
+    [UPLOAD_INDEXED] = "indexed",
+    [UPLOAD_FAILED] = "failed",
+};
+
+const char *report_kind_name(enum report_kind kind)
+{
+    return kind_names[kind];
+}
+
+bool report_kind_parse(const char *name, enum report_kind *ret)
+{
+    for (size_t i = 0; i < REPORT_KINDS; i++) {
+        if (strcmp(name, kind_names[i]) == 0) {
+            *ret = (enum report_kind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *upload_state_name(enum upload_state state)
+{
+    return state_names[state];
+}
+
+struct write_op *write_op_new(enum write_op_kind kind, size_t arena_limit)
+{
+    struct arena *arena = arena_new(arena_limit);
+    struct write_op *op = arena ? arena_alloc(arena, sizeof(*op)) : NULL;
+    if (!op) {
+        arena_free(arena);
+        return NULL;
+    }
+    op->kind = kind;
+    op->arena = arena;
+    return op;
+}
+
+void write_op_free(struct write_op *op)
+{
+    if (op)
+        arena_free(op->arena);
+}
