@@ -9,6 +9,10 @@ enum err thread_start(struct thread *t, const char *name, void *(*run)(void *arg
 {
     sigset_t all, before;
     sigfillset(&all);
+    /* What an instruction of the thread raises itself: blocked, it would kill without a handler. */
+    static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        sigdelset(&all, own[i]);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int rc = pthread_create(&t->id, NULL, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

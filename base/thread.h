@@ -1,7 +1,7 @@
 /*
  * thread - starting and joining threads; nothing else is wrapped.
  *
- * Purpose: names threads (for ps and gdb), blocks all signals in them, reports failure as an error.
+ * Purpose: names threads (for ps and gdb), blocks signals in them, reports failure as an error.
  * Locks and conditions are plain pthreads.
  *
  * Threads: any. Memory: the struct is the caller's.
@@ -20,7 +20,8 @@ struct thread {
     bool started;
 };
 
-/* `name` at most 15 characters. Signals are blocked in the new thread. */
+/* `name` at most 15 characters. Signals are blocked in the new thread, those aside that its
+ * own instructions raise (SIGBUS and the like). */
 enum err thread_start(struct thread *t, const char *name, void *(*run)(void *arg), void *arg,
                       struct error *err);
 /* Waits for its end; does nothing for a thread that never started or is joined already. */

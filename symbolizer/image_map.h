@@ -13,7 +13,9 @@
  * index or from an image that gave both), else by default: main executable 0x100000000 (32-bit:
  * 0x4000), the app's own dylibs 0. Slide-only system images (path, or a slide shared by several
  * images) whose vmaddr is not known form the slide group: an address in no other image becomes
- * (group, address - slide), IMAGE_GROUP.
+ * (group, address - slide), IMAGE_GROUP. Slides may be negative (modulo 2^64). A cache image whose
+ * vmaddr is learnt but whose size nobody gave stays in the group, because it would swallow its
+ * neighbours; and with a group an app image without a size reaches less far (image_map.c).
  *
  * Threads: read-only after image_map_build. Memory: everything in the caller's arena.
  */
