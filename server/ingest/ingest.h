@@ -26,14 +26,13 @@
 #include "storage/write_op.h"
 
 struct ingest_limits {
-    size_t reports;    /* in a body */
-    size_t frames;     /* of a stack */
-    size_t images;     /* of a batch or report */
-    size_t samples;    /* of a report */
-    size_t threads;    /* of a report */
-    size_t path_bytes; /* page path */
-    size_t tags;       /* of a report */
-    size_t json_depth;
+    size_t reports;     /* in a body */
+    size_t frames;      /* of a stack */
+    size_t images;      /* of a batch or report */
+    size_t samples;     /* of a report */
+    size_t threads;     /* of a report */
+    size_t path_bytes;  /* page path */
+    size_t tags;        /* of a report */
     size_t arena_bytes; /* memory one body may cost, parsed */
 };
 extern const struct ingest_limits INGEST_LIMITS_DEFAULT;

@@ -1,0 +1,246 @@
+#include "server/ingest/format_json.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOAD_FLAGS (JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL)
+
+/* jansson has no unsigned 64-bit integers: a number of 19 or 20 digits that is too large for it is
+ * written as a hexadecimal string instead, which every address field takes. NULL without memory. */
+static char *quote_large_integers(const char *body, size_t len, size_t *ret_len)
+{
+    char *out = malloc(len + len / 16 + 32); /* 19 digits become at most 20 bytes */
+    size_t n = 0;
+    bool in_string = false;
+    for (size_t i = 0; out && i < len; i++) {
+        char c = body[i];
+        out[n++] = c;
+        if (in_string) {
+            if (c == '\\' && i + 1 < len)
+                out[n++] = body[++i];
+            in_string = c != '"';
+            continue;
+        }
+        in_string = c == '"';
+        if (c < '0' || c > '9' || (i > 0 && strchr("0123456789.eE+-", body[i - 1])))
+            continue;
+        size_t end = i;
+        while (end < len && body[end] >= '0' && body[end] <= '9')
+            end++;
+        bool whole = end == len || !strchr(".eE", body[end]);
+        if (!whole || end - i < 19 || end - i > 20)
+            continue;
+        unsigned __int128 v = 0;
+        for (size_t k = i; k < end; k++)
+            v = v * 10 + (unsigned)(body[k] - '0');
+        if (v > UINT64_MAX)
+            continue;
+        n += (size_t)snprintf(out + n - 1, 24, "\"0x%llx\"", (unsigned long long)v) - 1;
+        i = end - 1;
+    }
+    *ret_len = n;
+    return out;
+}
+
+enum err format_json_load(const char *body, size_t len, json_t **ret, struct error *err)
+{
+    if (len >= 3 && memcmp(body, "\xef\xbb\xbf", 3) == 0) {
+        body += 3;
+        len -= 3;
+    }
+    json_error_t why;
+    json_t *root = json_loadb(body, len, LOAD_FLAGS, &why);
+    if (!root && json_error_code(&why) == json_error_numeric_overflow) {
+        size_t quoted_len = 0;
+        char *quoted = quote_large_integers(body, len, &quoted_len);
+        if (quoted)
+            root = json_loadb(quoted, quoted_len, LOAD_FLAGS, &why);
+        free(quoted);
+    }
+    if (!root) {
+        enum err rc =
+            json_error_code(&why) == json_error_out_of_memory ? ERR_NO_MEMORY : ERR_FORMAT;
+        return error_set(err, rc, "not valid JSON: %s (line %d, column %d)", why.text, why.line,
+                         why.column);
+    }
+    *ret = root;
+    return ERR_OK;
+}
+
+void fields_init(struct fields *f, struct arena *arena)
+{
+    f->arena = arena;
+    f->failed = false;
+    f->path[0] = f->reason[0] = 0;
+}
+
+bool fields_refuse(struct fields *f, const char *reason, const char *path, ...)
+{
+    if (f->failed)
+        return false;
+    f->failed = true;
+    snprintf(f->reason, sizeof(f->reason), "%s", reason);
+    va_list ap;
+    va_start(ap, path);
+    vsnprintf(f->path, sizeof(f->path), path, ap);
+    va_end(ap);
+    return false;
+}
+
+static bool refuse_at(struct fields *f, const char *reason, const char *at, const char *key)
+{
+    return fields_refuse(f, reason, "%s%s%s", at, *at ? "." : "", key);
+}
+
+json_t *fields_get(json_t *object, const char *key)
+{
+    json_t *v = json_object_get(object, key);
+    return json_is_null(v) ? NULL : v;
+}
+
+bool json_clean_text(const json_t *value, size_t max)
+{
+    const char *s = json_string_value(value);
+    size_t n = json_string_length(value);
+    if (n > max)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+const char *fields_text(struct fields *f, json_t *object, const char *at, const char *key,
+                        size_t max)
+{
+    json_t *v = f->failed ? NULL : fields_get(object, key);
+    if (!v)
+        return NULL;
+    if (!json_is_string(v)) {
+        refuse_at(f, "not a string", at, key);
+        return NULL;
+    }
+    if (json_string_length(v) > max) {
+        refuse_at(f, "too long", at, key);
+        return NULL;
+    }
+    if (!json_clean_text(v, max)) {
+        refuse_at(f, "contains control characters", at, key);
+        return NULL;
+    }
+    return json_string_value(v);
+}
+
+bool fields_number(struct fields *f, json_t *object, const char *at, const char *key, double min,
+                   double max, double *ret)
+{
+    json_t *v = f->failed ? NULL : fields_get(object, key);
+    if (!v)
+        return false;
+    if (!json_is_number(v))
+        return refuse_at(f, "not a number", at, key);
+    double d = json_number_value(v);
+    if (!isfinite(d) || d < min || d > max)
+        return refuse_at(f, "out of range", at, key);
+    *ret = d;
+    return true;
+}
+
+bool fields_int(struct fields *f, json_t *object, const char *at, const char *key, int64_t min,
+                int64_t max, int64_t *ret)
+{
+    json_t *v = f->failed ? NULL : fields_get(object, key);
+    if (json_is_integer(v)) {
+        int64_t i = json_integer_value(v);
+        if (i < min || i > max)
+            return refuse_at(f, "out of range", at, key);
+        *ret = i;
+        return true;
+    }
+    double d;
+    if (!fields_number(f, object, at, key, (double)min, (double)max, &d))
+        return false;
+    *ret = (int64_t)llround(d);
+    return true;
+}
+
+bool fields_bool(struct fields *f, json_t *object, const char *at, const char *key, bool *ret)
+{
+    json_t *v = f->failed ? NULL : fields_get(object, key);
+    if (!v)
+        return false;
+    if (!json_is_boolean(v))
+        return refuse_at(f, "not true or false", at, key);
+    *ret = json_is_true(v);
+    return true;
+}
+
+bool hex_address(const char *text, size_t len, uint64_t *ret)
+{
+    if (len < 3 || text[0] != '0' || (text[1] != 'x' && text[1] != 'X'))
+        return false;
+    uint64_t v = 0;
+    for (size_t i = 2; i < len; i++) {
+        char c = text[i];
+        unsigned digit;
+        if (c >= '0' && c <= '9')
+            digit = (unsigned)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            digit = (unsigned)(c - 'a' + 10);
+        else if (c >= 'A' && c <= 'F')
+            digit = (unsigned)(c - 'A' + 10);
+        else
+            return false;
+        if (v >> 60)
+            return false;
+        v = v << 4 | digit;
+    }
+    *ret = v;
+    return true;
+}
+
+bool json_address(const json_t *value, uint64_t *ret)
+{
+    if (json_is_integer(value) && json_integer_value(value) >= 0) {
+        *ret = (uint64_t)json_integer_value(value);
+        return true;
+    }
+    if (json_is_string(value))
+        return hex_address(json_string_value(value), json_string_length(value), ret);
+    return false;
+}
+
+bool fields_address(struct fields *f, json_t *object, const char *at, const char *key,
+                    uint64_t *ret)
+{
+    json_t *v = f->failed ? NULL : fields_get(object, key);
+    if (!v)
+        return false;
+    if (!json_address(v, ret))
+        return refuse_at(f, "not an address", at, key);
+    return true;
+}
+
+json_t *fields_array(struct fields *f, json_t *object, const char *at, const char *key)
+{
+    json_t *v = f->failed ? NULL : fields_get(object, key);
+    if (v && !json_is_array(v)) {
+        refuse_at(f, "not an array", at, key);
+        return NULL;
+    }
+    return v;
+}
+
+json_t *fields_object(struct fields *f, json_t *object, const char *at, const char *key)
+{
+    json_t *v = f->failed ? NULL : fields_get(object, key);
+    if (v && !json_is_object(v)) {
+        refuse_at(f, "not an object", at, key);
+        return NULL;
+    }
+    return v;
+}

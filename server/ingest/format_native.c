@@ -1,0 +1,549 @@
+#include "server/ingest/format_native.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "server/ingest/format_native_stack.h"
+#include "server/ingest/image_set.h"
+#include "server/ingest/privacy.h"
+
+#define PATH_STEPS_MAX 64
+#define TAG_KEY_MAX    64
+#define TAG_VALUE_MAX  128
+#define GAPS_MAX       1000
+#define RATE_MIN       1e-6
+
+/* What a batch says for all its reports; a flat report is a batch of its own. */
+struct batch {
+    json_t *object;
+    json_t *app;    /* NULL */
+    json_t *device; /* NULL, object or string */
+    struct report_images *images;
+    const char *set;      /* image_set without images */
+    struct fields broken; /* failed: every report of the batch is refused with this */
+};
+
+static bool fail_memory(struct intake *in, struct fields *f)
+{
+    in->no_memory = true;
+    return fields_refuse(f, "too large", "%s", "");
+}
+
+static bool keep(struct intake *in, struct fields *f, const char *s, const char **ret)
+{
+    *ret = s ? arena_strdup(in->arena, s) : NULL;
+    return !s || *ret || fail_memory(in, f);
+}
+
+/* --- where a value may stand ------------------------------------------------------------------ */
+
+/* A text may stand in the report's or batch's sub-object, or flat in either; the report wins. */
+struct place {
+    const char *object; /* "app", "device" */
+    const char *key;    /* inside it */
+    const char *flat;   /* name beside the reports */
+};
+
+static const struct place BUNDLE_ID = {"app", "bundle_id", "bundle_id"};
+static const struct place VERSION = {"app", "version", "app_version"};
+static const struct place BUILD = {"app", "build", "build"};
+static const struct place OS_VERSION = {"device", "os_version", "os_version"};
+static const struct place OS_BUILD = {"device", "os_build", "os_build"};
+static const struct place ARCH = {"device", "arch", "arch"};
+
+static const char *placed_text(struct fields *f, json_t *report, const struct batch *b,
+                               const struct place *p)
+{
+    json_t *levels[] = {report, b->object};
+    for (size_t i = 0; i < 2; i++) {
+        const char *text = fields_text(f, levels[i], "", p->flat, REPORT_TEXT_MAX);
+        json_t *object = text ? NULL : fields_get(levels[i], p->object);
+        if (!text && json_is_object(object))
+            text = fields_text(f, object, p->object, p->key, REPORT_TEXT_MAX);
+        if (text || f->failed || levels[0] == levels[1])
+            return text;
+    }
+    return NULL;
+}
+
+static const char *device_model(struct fields *f, json_t *report, const struct batch *b)
+{
+    json_t *levels[] = {report, b->object};
+    for (size_t i = 0; i < 2; i++) {
+        json_t *device = fields_get(levels[i], "device");
+        const char *text = NULL;
+        if (json_is_object(device))
+            text = fields_text(f, device, "device", "model", REPORT_TEXT_MAX);
+        else if (device)
+            text = fields_text(f, levels[i], "", "device", REPORT_TEXT_MAX);
+        if (text || f->failed)
+            return text;
+    }
+    return NULL;
+}
+
+static bool read_texts(struct intake *in, struct fields *f, json_t *report, const struct batch *b,
+                       struct report *r)
+{
+    const char *bound = in->request->bundle_id;
+    const char *bundle = placed_text(f, report, b, &BUNDLE_ID);
+    if (f->failed)
+        return false;
+    if (bound && bundle && strcmp(bound, bundle) != 0)
+        return fields_refuse(f, "the token is bound to another app", "%s", "bundle_id");
+    if (!bundle)
+        bundle = bound;
+    if (!bundle || !*bundle)
+        return fields_refuse(f, "no app is named", "%s", "bundle_id");
+    const struct {
+        const struct place *place;
+        const char **to;
+    } texts[] = {{&VERSION, &r->version},
+                 {&BUILD, &r->build},
+                 {&OS_VERSION, &r->os_version},
+                 {&OS_BUILD, &r->os_build},
+                 {&ARCH, &r->arch}};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const char *text = placed_text(f, report, b, texts[i].place);
+        if (f->failed || !keep(in, f, text ? text : "", texts[i].to))
+            return false;
+    }
+    const char *model = device_model(f, report, b);
+    return !f->failed && keep(in, f, model ? model : "", &r->device) &&
+           keep(in, f, bundle, &r->bundle_id);
+}
+
+/* --- single fields ---------------------------------------------------------------------------- */
+
+static bool read_kind(struct intake *in, struct fields *f, json_t *o, struct report *r)
+{
+    static const struct {
+        const char *prefix;
+        enum report_kind kind;
+    } thresholds[] = {{"runloop_800", REPORT_STALL},
+                      {"runloop_500", REPORT_SLIGHT_STALL},
+                      {"fps", REPORT_FRAME_DROP}};
+    const char *kind = fields_text(f, o, "", "kind", 64);
+    const char *threshold = fields_text(f, o, "", "threshold_type", 64);
+    r->kind = REPORT_STALL;
+    if (kind && !report_kind_parse(kind, &r->kind))
+        return fields_refuse(f, "unknown kind", "%s", "kind");
+    for (size_t i = 0; !kind && threshold && i < 3; i++) {
+        if (strncmp(threshold, thresholds[i].prefix, strlen(thresholds[i].prefix)) == 0)
+            r->kind = thresholds[i].kind;
+    }
+    return !f->failed && keep(in, f, threshold, &r->threshold_type);
+}
+
+static bool read_timestamp(struct fields *f, json_t *o, struct report *r)
+{
+    json_t *v = fields_get(o, "timestamp");
+    if (!v || f->failed)
+        return !f->failed;
+    r->has_timestamp = true;
+    if (json_is_string(v)) {
+        if (clock_parse_rfc3339(json_string_value(v), json_string_length(v), &r->timestamp_ms))
+            return true;
+        return fields_refuse(f, "not an RFC 3339 time", "%s", "timestamp");
+    }
+    return fields_int(f, o, "", "timestamp", -((int64_t)1 << 53), (int64_t)1 << 53,
+                      &r->timestamp_ms);
+}
+
+static bool read_numbers(struct fields *f, json_t *o, const struct batch *b, struct report *r)
+{
+    int64_t cpu = -1, memory = -1;
+    r->duration_ms = -1;
+    r->sample_rate = 1;
+    fields_int(f, o, "", "duration_ms", 0, DURATION_MAX_MS, &r->duration_ms);
+    fields_int(f, o, "", "cpu_usage", 0, 100000, &cpu);
+    fields_int(f, o, "", "memory_usage", 0, 10000000, &memory);
+    if (!fields_number(f, o, "", "sample_rate", RATE_MIN, 1, &r->sample_rate) && b->object != o)
+        fields_number(f, b->object, "", "sample_rate", RATE_MIN, 1, &r->sample_rate);
+    r->cpu_usage = (int32_t)cpu;
+    r->memory_usage = (int32_t)memory;
+    return !f->failed;
+}
+
+/* Page names are class names: what looks like a person is removed. */
+static bool keep_page(struct intake *in, struct fields *f, const char *text, const char *at,
+                      const char **ret)
+{
+    if (text && privacy_is_personal(text, strlen(text))) {
+        intake_drop(in, at, "looks like personal data");
+        text = PRIVACY_REMOVED;
+    }
+    return keep(in, f, text ? text : "", ret);
+}
+
+/* One string for a path given as an array; "A->B" as it is. */
+static bool read_path(struct intake *in, struct fields *f, json_t *o, struct report *r)
+{
+    json_t *v = f->failed ? NULL : fields_get(o, "path");
+    size_t cap = in->limits->path_bytes;
+    char *joined = v ? arena_alloc(in->arena, cap + 1) : NULL;
+    r->path = "";
+    if (!v || f->failed)
+        return !f->failed;
+    if (!joined)
+        return fail_memory(in, f);
+    if (!json_is_string(v) && !json_is_array(v))
+        return fields_refuse(f, "neither an array nor a string", "%s", "path");
+    size_t steps = json_is_array(v) ? json_array_size(v) : 1, n = 0;
+    for (size_t i = 0; i < steps; i++) {
+        json_t *step = json_is_array(v) ? json_array_get(v, i) : v;
+        if (!json_is_string(step) || !json_clean_text(step, SIZE_MAX))
+            return fields_refuse(f, "not a page name", "path[%zu]", i);
+        const char *text = json_string_value(step);
+        size_t len = strlen(text), arrow = n ? 2 : 0;
+        if (i >= PATH_STEPS_MAX || n + arrow + len > cap) {
+            intake_drop(in, "path", "longer than the limit");
+            break;
+        }
+        memcpy(joined + n, "->", arrow);
+        memcpy(joined + n + arrow, text, len);
+        n += arrow + len;
+    }
+    joined[n] = 0;
+    r->path = joined;
+    if (privacy_is_personal(joined, n)) {
+        intake_drop(in, "path", "looks like personal data");
+        r->path = PRIVACY_REMOVED;
+    }
+    return true;
+}
+
+static bool read_tags(struct intake *in, struct fields *f, json_t *o, struct report *r)
+{
+    json_t *tags = fields_object(f, o, "", "tags");
+    if (!tags || json_object_size(tags) == 0)
+        return !f->failed;
+    json_t *kept = json_object();
+    const char *key;
+    json_t *v;
+    json_object_foreach(tags, key, v)
+    {
+        bool scalar = json_is_number(v) || json_is_boolean(v) ||
+                      (json_is_string(v) && json_clean_text(v, TAG_VALUE_MAX));
+        const char *why = NULL;
+        if (!scalar || strlen(key) > TAG_KEY_MAX)
+            why = "not a short text, number or boolean";
+        else if (json_object_size(kept) >= in->limits->tags)
+            why = "more tags than the limit";
+        else if (privacy_is_personal(key, strlen(key)) ||
+                 (json_is_string(v) &&
+                  privacy_is_personal(json_string_value(v), json_string_length(v))))
+            why = "looks like personal data";
+        if (why)
+            intake_drop(in, "tags", why);
+        else
+            json_object_set(kept, key, v);
+    }
+    char *text = json_object_size(kept) ? json_dumps(kept, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    bool ok = keep(in, f, text, &r->tags);
+    free(text);
+    json_decref(kept);
+    return ok;
+}
+
+static bool read_gaps(struct intake *in, struct fields *f, json_t *o, struct report *r)
+{
+    json_t *array = fields_array(f, o, "", "frame_gaps_ms");
+    size_t n = json_array_size(array);
+    if (!array || n == 0)
+        return !f->failed;
+    if (n > GAPS_MAX) {
+        intake_drop(in, "frame_gaps_ms", "more gaps than the limit");
+        n = GAPS_MAX;
+    }
+    int32_t *gaps = arena_array(in->arena, n, sizeof(*gaps));
+    if (!gaps)
+        return fail_memory(in, f);
+    for (size_t i = 0; i < n; i++) {
+        double d = json_number_value(json_array_get(array, i));
+        if (!json_is_number(json_array_get(array, i)) || !(d >= 0 && d <= 1e9))
+            return fields_refuse(f, "not a duration", "frame_gaps_ms[%zu]", i);
+        gaps[i] = (int32_t)d;
+    }
+    r->frame_gaps_ms = gaps;
+    r->frame_gap_count = n;
+    return true;
+}
+
+/* Without an id of its own a report is known by what it says, so that a retry counts once. */
+static bool read_id(struct intake *in, struct fields *f, json_t *o, const struct batch *b,
+                    struct report *r)
+{
+    const char *id = fields_text(f, o, "", "id", REPORT_ID_MAX);
+    if (f->failed)
+        return false;
+    if (id && *id)
+        return keep(in, f, id, &r->id);
+    uint8_t digest[SHA256_SIZE];
+    char hex[SHA256_TEXT_SIZE];
+    struct sha256 h;
+    sha256_init(&h);
+    json_t *parts[] = {o, b->object == o ? NULL : b->app, b->object == o ? NULL : b->device};
+    for (size_t i = 0; i < 3; i++) {
+        char *text =
+            parts[i] ? json_dumps(parts[i], JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY) : NULL;
+        if (parts[i] && !text)
+            return fail_memory(in, f);
+        sha256_update(&h, text ? text : "", (text ? strlen(text) : 0) + 1);
+        free(text);
+    }
+    sha256_final(&h, digest);
+    sha256_format(digest, hex);
+    r->id = arena_printf(in->arena, "content-%.32s", hex);
+    return r->id || fail_memory(in, f);
+}
+
+/* --- images ----------------------------------------------------------------------------------- */
+
+static bool stored_set(struct intake *in, struct fields *f, const char *bundle_id, const char *set,
+                       struct report_images **ret)
+{
+    const void *data = NULL;
+    size_t len = 0;
+    struct error err;
+    struct report_images *images = arena_alloc(in->arena, sizeof(*images));
+    if (!images)
+        return fail_memory(in, f);
+    enum err rc = in->request->reader ? read_image_set(in->request->reader, bundle_id, set,
+                                                       in->arena, &data, &len, &err)
+                                      : ERR_NOT_FOUND;
+    if (rc == ERR_OK)
+        rc = image_set_decode(data, len, in->arena, &images->entries, &images->count, &err);
+    if (rc != ERR_OK) {
+        const char *kept;
+        if (keep(in, f, set, &kept) && kept)
+            intake_need_set(in, kept);
+        return fields_refuse(f, "unknown_image_set", "%s", "image_set");
+    }
+    if (!keep(in, f, set, &images->set) || !keep(in, f, bundle_id, &images->set_of))
+        return false;
+    intake_add_set(in, images);
+    *ret = images;
+    return true;
+}
+
+/* The images that stand in `o` (a batch or a report), NULL when none do. */
+static bool own_images(struct intake *in, struct fields *f, json_t *o, struct report_images **ret,
+                       const char **ret_set)
+{
+    json_t *array = fields_get(o, "images");
+    *ret_set = fields_text(f, o, "", "image_set", REPORT_TEXT_MAX);
+    *ret = NULL;
+    if (!array || f->failed)
+        return !f->failed;
+    struct report_images *images = arena_alloc(in->arena, sizeof(*images));
+    if (!images)
+        return fail_memory(in, f);
+    if (!native_images(in, f, array, "images", images))
+        return false;
+    if (*ret_set && **ret_set) {
+        images->defines_set = true;
+        if (!keep(in, f, *ret_set, &images->set))
+            return false;
+    }
+    *ret = images;
+    return true;
+}
+
+static bool read_images(struct intake *in, struct fields *f, json_t *o, const struct batch *b,
+                        struct report *r)
+{
+    struct report_images *images = NULL;
+    const char *set = NULL;
+    if (o != b->object && !own_images(in, f, o, &images, &set))
+        return false;
+    if (!images && !set) {
+        images = b->images;
+        set = b->set;
+    }
+    if (images && images->defines_set && !images->set_of) {
+        images->set_of = r->bundle_id;
+        intake_add_set(in, images);
+    }
+    if (!images && set && *set) {
+        images = intake_find_set(in, r->bundle_id, set);
+        if (!images && !stored_set(in, f, r->bundle_id, set, &images))
+            return false;
+    }
+    r->images = images;
+    return true;
+}
+
+/* --- reports and batches ---------------------------------------------------------------------- */
+
+static bool has_any_stack(const struct report *r)
+{
+    for (size_t i = 0; i < r->thread_count; i++) {
+        if (r->threads[i].stack.count > 0)
+            return true;
+    }
+    return r->stack.count > 0 || r->sample_count > 0;
+}
+
+static bool read_stacks(struct intake *in, struct fields *f, json_t *o, const struct batch *b,
+                        struct report *r)
+{
+    const char *order = fields_text(f, o, "", "order", 32);
+    if (!order)
+        order = fields_text(f, b->object, "", "order", 32);
+    if (f->failed)
+        return false;
+    bool outermost_first = order && strcmp(order, "outermost_first") == 0;
+    if (order && !outermost_first && strcmp(order, "innermost_first") != 0)
+        return fields_refuse(f, "neither innermost_first nor outermost_first", "%s", "order");
+    json_t *samples = fields_array(f, o, "", "samples");
+    json_t *threads = fields_array(f, o, "", "threads");
+    if (f->failed ||
+        !native_stack(in, f, fields_get(o, "stack"), "stack", outermost_first, &r->stack) ||
+        (samples && !native_samples(in, f, samples, outermost_first, r)) ||
+        (threads && !native_threads(in, f, threads, outermost_first, r)))
+        return false;
+    if (!keep(in, f, fields_text(f, o, "", "stack_skipped", 64), &r->stack_skipped) || f->failed)
+        return false;
+    bool needs_stack = r->kind != REPORT_FRAME_DROP && !r->stack_skipped;
+    if (needs_stack && !has_any_stack(r))
+        return fields_refuse(f, "no stack", "%s", "stack");
+    return true;
+}
+
+static bool fill_report(struct intake *in, struct fields *f, json_t *o, const struct batch *b,
+                        struct report *r)
+{
+    if (!json_is_object(o))
+        return fields_refuse(f, "not an object", "%s", "");
+    if (b->broken.failed)
+        return fields_refuse(f, b->broken.reason, "%s", b->broken.path);
+    return read_texts(in, f, o, b, r) && read_id(in, f, o, b, r) && read_kind(in, f, o, r) &&
+           read_timestamp(f, o, r) && read_numbers(f, o, b, r) &&
+           keep_page(in, f, fields_text(f, o, "", "page", REPORT_TEXT_MAX), "page", &r->page) &&
+           read_path(in, f, o, r) && read_tags(in, f, o, r) && read_gaps(in, f, o, r) &&
+           read_images(in, f, o, b, r) && read_stacks(in, f, o, b, r) && !f->failed;
+}
+
+/* "stack[3]" of report 7 is "reports[7].stack[3]" in a batch. */
+static void refuse_report(struct intake *in, const struct fields *f, const char *at)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "%s%s%s", at, *at && *f->path ? "." : "", f->path);
+    intake_refuse(in, path, f->reason);
+}
+
+static bool one_report(struct intake *in, json_t *o, const struct batch *b, const char *at,
+                       uint32_t line)
+{
+    struct fields f;
+    fields_init(&f, in->arena);
+    struct report *r = intake_report(in, line);
+    if (!r)
+        return false;
+    if (!fill_report(in, &f, o, b, r))
+        refuse_report(in, &f, b->broken.failed ? "" : at);
+    return !in->no_memory && in->next_index <= in->limits->reports;
+}
+
+static bool is_report(const json_t *o)
+{
+    static const char *const marks[] = {
+        "stack", "samples", "threads", "stack_skipped", "frame_gaps_ms", "kind", "threshold_type"};
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        if (json_object_get(o, marks[i]))
+            return true;
+    }
+    return false;
+}
+
+static enum err read_object(struct intake *in, json_t *o, const char *at, uint32_t line,
+                            struct error *err)
+{
+    struct batch b = {.object = o, .app = fields_get(o, "app"), .device = fields_get(o, "device")};
+    json_t *reports = json_is_object(o) ? fields_get(o, "reports") : NULL;
+    fields_init(&b.broken, in->arena);
+    if (!json_is_object(o) || (reports && !json_is_array(reports)) || (!reports && !is_report(o)))
+        return error_set(err, ERR_INVALID,
+                         "%s%sneither a batch (an object with `reports`) nor a report", at,
+                         *at ? ": " : "");
+    if (!own_images(in, &b.broken, o, &b.images, &b.set) && in->no_memory)
+        return ERR_OK;
+    if (!reports) {
+        one_report(in, o, &b, at, line);
+        return ERR_OK;
+    }
+    for (size_t i = 0; i < json_array_size(reports); i++) {
+        char path[64];
+        snprintf(path, sizeof(path), "%s%sreports[%zu]", at, *at ? "." : "", i);
+        if (!one_report(in, json_array_get(reports, i), &b, path, line))
+            break;
+    }
+    return ERR_OK;
+}
+
+static enum err read_json(struct intake *in, struct error *err)
+{
+    json_t *root = NULL;
+    enum err rc = format_json_load(in->request->body, in->request->len, &root, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (json_is_array(root)) {
+        for (size_t i = 0; rc == ERR_OK && i < json_array_size(root) && !in->no_memory; i++) {
+            char at[32];
+            struct error why;
+            snprintf(at, sizeof(at), "[%zu]", i);
+            if (read_object(in, json_array_get(root, i), at, 0, &why) != ERR_OK)
+                intake_refuse_line(in, 0, at, "neither a batch nor a report");
+        }
+        if (in->next_index == 0 && !in->no_memory)
+            rc = error_set(err, ERR_INVALID, "an array without batches");
+    } else {
+        rc = read_object(in, root, "", 0, err);
+        if (rc == ERR_OK && in->next_index == 0 && !in->no_memory)
+            rc = error_set(err, ERR_INVALID, "`reports` is empty");
+    }
+    json_decref(root);
+    return rc;
+}
+
+static void read_line(struct intake *in, const char *line, size_t len, uint32_t number)
+{
+    json_t *root = NULL;
+    struct error err;
+    if (format_json_load(line, len, &root, &err) != ERR_OK) {
+        intake_refuse_line(in, number, "", err.text);
+        return;
+    }
+    if (read_object(in, root, "", number, &err) != ERR_OK)
+        intake_refuse_line(in, number, "", err.text);
+    json_decref(root);
+}
+
+static enum err read_ndjson(struct intake *in, struct error *err)
+{
+    const char *p = in->request->body, *end = p + in->request->len;
+    for (uint32_t number = 1; p < end && !in->no_memory; number++) {
+        const char *nl = memchr(p, '\n', (size_t)(end - p));
+        size_t len = (size_t)((nl ? nl : end) - p);
+        size_t blank = 0;
+        while (blank < len && strchr(" \t\r", p[blank]) && p[blank])
+            blank++;
+        if (blank < len)
+            read_line(in, p, len, number);
+        if (in->next_index > in->limits->reports)
+            break;
+        p = nl ? nl + 1 : end;
+    }
+    if (in->next_index == 0 && !in->no_memory)
+        return error_set(err, ERR_FORMAT, "the body holds no line");
+    return ERR_OK;
+}
+
+enum err format_native_read(struct intake *in, struct error *err)
+{
+    return in->request->media == INGEST_NDJSON ? read_ndjson(in, err) : read_json(in, err);
+}

@@ -1,0 +1,299 @@
+#include "server/ingest/format_native_stack.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SYMBOL_MAX   2048
+#define ARCH_MAX     32
+#define IMG_PATH_MAX 1024
+
+static bool no_memory(struct intake *in, struct fields *f)
+{
+    in->no_memory = true;
+    return fields_refuse(f, "too large", "%s", "");
+}
+
+static bool keep_text(struct intake *in, struct fields *f, const char *s, const char **ret)
+{
+    *ret = s ? arena_strdup(in->arena, s) : NULL;
+    return !s || *ret || no_memory(in, f);
+}
+
+/* Empty and missing are nil; anything else has to be a UUID. */
+static bool read_uuid(struct fields *f, json_t *object, const char *at, struct uuid *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    const char *text = fields_text(f, object, at, "uuid", REPORT_TEXT_MAX);
+    if (!text || !*text)
+        return !f->failed;
+    if (!uuid_parse(text, strlen(text), ret))
+        return fields_refuse(f, "not a UUID", "%s.uuid", at);
+    return true;
+}
+
+static bool frame_object(struct intake *in, struct fields *f, json_t *v, const char *at,
+                         bool *has_kind, struct report_frame *ret)
+{
+    ret->has_address = fields_address(f, v, at, "address", &ret->address);
+    if (!f->failed && fields_get(v, "offset")) {
+        ret->placed = fields_address(f, v, at, "offset", &ret->offset);
+        if (!read_uuid(f, v, at, &ret->uuid))
+            return false;
+        if (uuid_is_nil(&ret->uuid))
+            return fields_refuse(f, "an offset needs the image's uuid", "%s.uuid", at);
+    }
+    const char *kind = fields_text(f, v, at, "kind", 16);
+    if (kind && !frame_kind_parse(kind, &ret->kind))
+        return fields_refuse(f, "unknown frame kind", "%s.kind", at);
+    *has_kind = kind != NULL;
+    const char *symbol = fields_text(f, v, at, "symbol", SYMBOL_MAX);
+    if (f->failed || !keep_text(in, f, symbol && *symbol ? symbol : NULL, &ret->symbol))
+        return false;
+    if (!ret->has_address && !ret->placed)
+        return fields_refuse(f, "neither address nor uuid and offset", "%s", at);
+    return true;
+}
+
+/* "0x1 0x2 0x3" */
+static bool stack_text(struct intake *in, struct fields *f, const char *text, const char *at,
+                       struct report_frame **ret, size_t *ret_count)
+{
+    size_t room = 1;
+    for (const char *p = text; *p; p++)
+        room += *p == ' ' || *p == '\n' || *p == '\t' || *p == '\r';
+    struct report_frame *frames = arena_array(in->arena, room, sizeof(*frames));
+    if (!frames)
+        return no_memory(in, f);
+    size_t n = 0;
+    for (const char *p = text; *(p += strspn(p, " \n\t\r"));) {
+        size_t len = strcspn(p, " \n\t\r");
+        if (!hex_address(p, len, &frames[n].address))
+            return fields_refuse(f, "not an address", "%s[%zu]", at, n);
+        frames[n++].has_address = true;
+        p += len;
+    }
+    *ret = frames;
+    *ret_count = n;
+    return true;
+}
+
+static bool stack_array(struct intake *in, struct fields *f, json_t *array, const char *at,
+                        bool *has_kind_any, struct report_frame **ret, bool **ret_has_kind,
+                        size_t *ret_count)
+{
+    size_t n = json_array_size(array);
+    struct report_frame *frames = arena_array(in->arena, n ? n : 1, sizeof(*frames));
+    bool *has_kind = arena_array(in->arena, n ? n : 1, sizeof(*has_kind));
+    if (!frames || !has_kind)
+        return no_memory(in, f);
+    for (size_t i = 0; i < n; i++) {
+        json_t *v = json_array_get(array, i);
+        if (json_is_object(v)) {
+            char path[120];
+            snprintf(path, sizeof(path), "%s[%zu]", at, i);
+            if (!frame_object(in, f, v, path, &has_kind[i], &frames[i]))
+                return false;
+            *has_kind_any = *has_kind_any || has_kind[i];
+            continue;
+        }
+        double whole = json_is_real(v) ? json_real_value(v) : -1;
+        if (json_address(v, &frames[i].address)) {
+            frames[i].has_address = true;
+        } else if (whole >= 0 && whole < 9007199254740992.0 && whole == (double)(uint64_t)whole) {
+            frames[i].address = (uint64_t)whole; /* 4345430032.0: exact below 2^53 */
+            frames[i].has_address = true;
+        } else {
+            return fields_refuse(f, "not an address", "%s[%zu]", at, i);
+        }
+    }
+    *ret = frames;
+    *ret_has_kind = has_kind;
+    *ret_count = n;
+    return true;
+}
+
+bool native_stack(struct intake *in, struct fields *f, json_t *value, const char *at,
+                  bool outermost_first, struct report_stack *ret)
+{
+    struct report_frame *frames = NULL;
+    bool *has_kind = NULL;
+    bool any_kind = false;
+    size_t n = 0;
+    ret->frames = NULL;
+    ret->count = 0;
+    if (f->failed)
+        return false;
+    if (!value)
+        return true;
+    if (json_is_string(value)) {
+        const char *text = json_string_value(value);
+        if (strlen(text) != json_string_length(value))
+            return fields_refuse(f, "contains control characters", "%s", at);
+        if (!stack_text(in, f, text, at, &frames, &n))
+            return false;
+    } else if (!json_is_array(value)) {
+        return fields_refuse(f, "neither an array nor a string of addresses", "%s", at);
+    } else if (!stack_array(in, f, value, at, &any_kind, &frames, &has_kind, &n)) {
+        return false;
+    }
+    if (outermost_first) {
+        for (size_t i = 0; i < n / 2; i++) {
+            struct report_frame t = frames[i];
+            frames[i] = frames[n - 1 - i];
+            frames[n - 1 - i] = t;
+            if (has_kind) {
+                bool k = has_kind[i];
+                has_kind[i] = has_kind[n - 1 - i];
+                has_kind[n - 1 - i] = k;
+            }
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!has_kind || !has_kind[i])
+            frames[i].kind = i == 0 ? FRAME_LEAF : FRAME_RETURN;
+    }
+    if (n > in->limits->frames) {
+        intake_drop(in, at, "outermost frames beyond the limit");
+        n = in->limits->frames;
+    }
+    ret->frames = frames;
+    ret->count = n;
+    return true;
+}
+
+bool native_samples(struct intake *in, struct fields *f, json_t *array, bool outermost_first,
+                    struct report *r)
+{
+    size_t n = json_array_size(array);
+    if (n > in->limits->samples)
+        return fields_refuse(f, "too many samples", "%s", "samples");
+    struct report_sample *samples = arena_array(in->arena, n ? n : 1, sizeof(*samples));
+    if (!samples)
+        return no_memory(in, f);
+    int64_t before = 0;
+    for (size_t i = 0; i < n && !f->failed; i++) {
+        char at[48], stack_at[64];
+        json_t *v = json_array_get(array, i);
+        struct report_sample *s = &samples[i];
+        snprintf(at, sizeof(at), "samples[%zu]", i);
+        snprintf(stack_at, sizeof(stack_at), "%s.stack", at);
+        if (!json_is_object(v))
+            return fields_refuse(f, "not an object", "%s", at);
+        int64_t offset = before, repeat = 1, cpu = -1;
+        fields_int(f, v, at, "offset_ms", 0, DURATION_MAX_MS, &offset);
+        fields_int(f, v, at, "repeat_count", 1, 1000000, &repeat);
+        fields_int(f, v, at, "cpu_usage", 0, 10000, &cpu);
+        if (offset < before)
+            return fields_refuse(f, "goes back in time", "%s.offset_ms", at);
+        before = offset;
+        s->offset_ms = (int32_t)offset;
+        s->repeat_count = (uint32_t)repeat;
+        s->cpu_usage = (int16_t)cpu;
+        if (!keep_text(in, f, fields_text(f, v, at, "thread_state", 64), &s->thread_state) ||
+            !native_stack(in, f, fields_get(v, "stack"), stack_at, outermost_first, &s->stack))
+            return false;
+        if (s->stack.count == 0)
+            return fields_refuse(f, "no stack", "%s", stack_at);
+    }
+    r->samples = samples;
+    r->sample_count = n;
+    return !f->failed;
+}
+
+static bool read_wait(struct intake *in, struct fields *f, json_t *v, const char *at,
+                      struct report_thread *t)
+{
+    t->owner_tid = -1;
+    json_t *wait = fields_object(f, v, at, "waits_for");
+    if (!wait)
+        return !f->failed;
+    char path[64];
+    snprintf(path, sizeof(path), "%s.waits_for", at);
+    const char *kind = fields_text(f, wait, path, "kind", 64);
+    fields_address(f, wait, path, "address", &t->waits_address);
+    fields_int(f, wait, path, "owner_tid", 0, INT64_MAX, &t->owner_tid);
+    return !f->failed && keep_text(in, f, kind ? kind : "unknown", &t->waits_kind);
+}
+
+bool native_threads(struct intake *in, struct fields *f, json_t *array, bool outermost_first,
+                    struct report *r)
+{
+    size_t n = json_array_size(array);
+    if (n > in->limits->threads)
+        return fields_refuse(f, "too many threads", "%s", "threads");
+    struct report_thread *threads = arena_array(in->arena, n ? n : 1, sizeof(*threads));
+    if (!threads)
+        return no_memory(in, f);
+    for (size_t i = 0; i < n && !f->failed; i++) {
+        char at[48], stack_at[64];
+        json_t *v = json_array_get(array, i);
+        struct report_thread *t = &threads[i];
+        snprintf(at, sizeof(at), "threads[%zu]", i);
+        snprintf(stack_at, sizeof(stack_at), "%s.stack", at);
+        if (!json_is_object(v))
+            return fields_refuse(f, "not an object", "%s", at);
+        t->tid = (int64_t)i;
+        fields_int(f, v, at, "tid", 0, INT64_MAX, &t->tid);
+        fields_bool(f, v, at, "stalled", &t->stalled);
+        if (!keep_text(in, f, fields_text(f, v, at, "name", REPORT_TEXT_MAX), &t->name) ||
+            !keep_text(in, f, fields_text(f, v, at, "state", 64), &t->state) ||
+            !read_wait(in, f, v, at, t) ||
+            !native_stack(in, f, fields_get(v, "stack"), stack_at, outermost_first, &t->stack))
+            return false;
+    }
+    r->threads = threads;
+    r->thread_count = n;
+    return !f->failed;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static bool native_image(struct intake *in, struct fields *f, json_t *v, const char *at,
+                         struct image_entry *e)
+{
+    if (!read_uuid(f, v, at, &e->uuid))
+        return false;
+    const char *name = fields_text(f, v, at, "name", REPORT_TEXT_MAX);
+    const char *path = fields_text(f, v, at, "path", IMG_PATH_MAX);
+    const char *arch = fields_text(f, v, at, "arch", ARCH_MAX);
+    e->has_slide = fields_address(f, v, at, "slide", &e->slide);
+    e->has_load_address = fields_address(f, v, at, "load_address", &e->load_address);
+    fields_address(f, v, at, "size", &e->size);
+    if (f->failed)
+        return false;
+    if (!e->has_slide && !e->has_load_address)
+        return fields_refuse(f, "neither slide nor load_address", "%s", at);
+    if (!name || !*name)
+        name = path && *path ? base_name(path) : "unknown";
+    return keep_text(in, f, name, &e->name) && keep_text(in, f, path, &e->path) &&
+           keep_text(in, f, arch && *arch ? arch : NULL, &e->arch);
+}
+
+bool native_images(struct intake *in, struct fields *f, json_t *array, const char *at,
+                   struct report_images *ret)
+{
+    if (!json_is_array(array))
+        return fields_refuse(f, "not an array", "%s", at);
+    size_t n = json_array_size(array);
+    if (n > in->limits->images)
+        return fields_refuse(f, "too many images", "%s", at);
+    struct image_entry *entries = arena_array(in->arena, n ? n : 1, sizeof(*entries));
+    if (!entries)
+        return no_memory(in, f);
+    for (size_t i = 0; i < n; i++) {
+        char path[80];
+        json_t *v = json_array_get(array, i);
+        snprintf(path, sizeof(path), "%s[%zu]", at, i);
+        if (!json_is_object(v))
+            return fields_refuse(f, "not an object", "%s", path);
+        if (!native_image(in, f, v, path, &entries[i]))
+            return false;
+    }
+    ret->entries = entries;
+    ret->count = n;
+    return true;
+}

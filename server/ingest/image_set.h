@@ -1,0 +1,23 @@
+/*
+ * image_set - the images of a batch as bytes, so that later batches may name them alone.
+ *
+ * Purpose: http-api.md "image_set": 250 images are five times the stacks' size.
+ *
+ * Invariants: decode(encode(x)) gives images that make the same map as x. Paths are reduced to
+ * their class: a container's path never reaches the disk.
+ *
+ * Threads: any. Memory: the caller's buffer and arena.
+ */
+#ifndef STALLSYM_INGEST_IMAGE_SET_H
+#define STALLSYM_INGEST_IMAGE_SET_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "symbolizer/image_map.h"
+
+bool image_set_encode(const struct image_entry *entries, size_t count, struct buf *out);
+enum err image_set_decode(const void *data, size_t len, struct arena *arena,
+                          struct image_entry **ret, size_t *ret_count, struct error *err);
+
+#endif

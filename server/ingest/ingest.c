@@ -1,0 +1,79 @@
+#include "server/ingest/ingest.h"
+
+#include <string.h>
+
+#include "server/ingest/format_native.h"
+#include "server/ingest/intake.h"
+#include "server/ingest/reduce.h"
+
+const struct ingest_limits INGEST_LIMITS_DEFAULT = {
+    .reports = 10000,
+    .frames = 512,
+    .images = 4096,
+    .samples = 1000,
+    .threads = 256,
+    .path_bytes = 1024,
+    .tags = 32,
+    .arena_bytes = (size_t)256 * 1024 * 1024,
+};
+
+static void publish(const struct intake *in, struct ingest_result *ret)
+{
+    ret->reports = (uint32_t)in->report_count;
+    ret->rejected = in->rejected;
+    ret->rejected_count = in->rejected_count;
+    ret->dropped = in->dropped;
+    ret->dropped_count = in->dropped_count;
+    ret->need_image_sets = in->need_sets;
+    ret->need_image_set_count = in->need_set_count;
+    ret->arena = in->arena;
+}
+
+enum err ingest_body(const struct ingest_request *request, struct ingest_result *ret,
+                     struct error *err)
+{
+    struct intake in;
+    struct write_op *op = write_op_new(WRITE_BATCHES, request->limits->arena_bytes);
+    if (!op)
+        return error_set(err, ERR_NO_MEMORY, "no memory for the body");
+    intake_init(&in, request, op->arena);
+    enum err rc = format_native_read(&in, err);
+    if (rc == ERR_OK && in.next_index > request->limits->reports)
+        rc = error_set(err, ERR_LIMIT, "more than %zu reports in one body",
+                       request->limits->reports);
+    if (rc == ERR_OK && in.no_memory)
+        rc = error_set(err, ERR_LIMIT, "the body takes more memory than %zu bytes",
+                       request->limits->arena_bytes);
+    if (rc == ERR_OK && in.report_count > 0)
+        rc = reduce_reports(&in, op, err);
+    if (rc != ERR_OK) {
+        write_op_free(op);
+        return rc;
+    }
+    memset(ret, 0, sizeof(*ret));
+    publish(&in, ret);
+    ret->op = in.report_count > 0 ? op : NULL;
+    return ERR_OK;
+}
+
+void ingest_result_done(struct ingest_result *r)
+{
+    if (!r)
+        return;
+    arena_free(r->arena); /* the op lives in it, too */
+    memset(r, 0, sizeof(*r));
+}
+
+void ingest_count(const struct write_op *op, uint32_t *ret_accepted, uint32_t *ret_duplicates)
+{
+    uint32_t accepted = 0, duplicates = 0;
+    for (size_t i = 0; i < op->u.batches.count; i++) {
+        const struct op_batch *b = &op->u.batches.items[i];
+        for (size_t k = 0; k < b->report_count; k++) {
+            duplicates += b->reports[k].duplicate;
+            accepted += !b->reports[k].duplicate;
+        }
+    }
+    *ret_accepted = accepted;
+    *ret_duplicates = duplicates;
+}

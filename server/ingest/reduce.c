@@ -1,0 +1,425 @@
+#include "server/ingest/reduce.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "server/ingest/app_batch.h"
+#include "server/ingest/image_set.h"
+
+#define CLOCK_PAST_MS   (30 * CLOCK_DAY_MS)
+#define CLOCK_FUTURE_MS CLOCK_DAY_MS
+#define ADDRESSES_MAX   ((size_t)1024 * 1024)
+#define IMAGE_SET_MAX   ((size_t)4 * 1024 * 1024)
+
+/* The map over one `struct report_images`, built once. */
+struct mapped {
+    const struct report_images *images;
+    struct image_map *map;
+    struct mapped *next;
+};
+
+struct reducer {
+    struct intake *in;
+    struct arena *arena;
+    struct app_batch *batches;
+    size_t batch_count, batch_room;
+    struct mapped *mapped;
+    struct error *err;
+};
+
+/* A stack reduced: the index it has in its batch, and its encoded addresses. */
+struct reduced {
+    uint32_t index;
+    const void *addresses;
+    size_t addresses_len;
+};
+
+static enum err no_memory(struct reducer *rd)
+{
+    return error_set(rd->err, ERR_LIMIT, "the body takes more memory than %zu bytes",
+                     rd->in->limits->arena_bytes);
+}
+
+static struct app_batch *batch_of(struct reducer *rd, const char *bundle_id)
+{
+    for (size_t i = rd->batch_count; i-- > 0;) {
+        if (strcmp(rd->batches[i].op.bundle_id, bundle_id) == 0)
+            return &rd->batches[i];
+    }
+    if (rd->batch_count == rd->batch_room) {
+        size_t room = rd->batch_room ? rd->batch_room * 2 : 4;
+        struct app_batch *grown = arena_array(rd->arena, room, sizeof(*grown));
+        if (!grown)
+            return NULL;
+        if (rd->batch_count)
+            memcpy(grown, rd->batches, rd->batch_count * sizeof(*grown));
+        rd->batches = grown;
+        rd->batch_room = room;
+    }
+    struct app_batch *b = &rd->batches[rd->batch_count++];
+    app_batch_init(b, rd->arena, bundle_id);
+    return b;
+}
+
+static enum err map_of(struct reducer *rd, const struct report *r, struct image_map **ret)
+{
+    const struct report_images *images = r->images;
+    for (struct mapped *m = rd->mapped; m; m = m->next) {
+        if (m->images == images) {
+            *ret = m->map;
+            return ERR_OK;
+        }
+    }
+    struct mapped *m = arena_alloc(rd->arena, sizeof(*m));
+    if (!m)
+        return no_memory(rd);
+    struct image_layout layout = {layouts_find, rd->in->request->layouts};
+    const char *os = *r->os_build ? r->os_build : r->os_version;
+    enum err rc =
+        image_map_build(images ? images->entries : NULL, images ? images->count : 0, os, r->arch,
+                        rd->in->request->layouts ? &layout : NULL, rd->arena, &m->map, rd->err);
+    if (rc != ERR_OK)
+        return rc == ERR_NO_MEMORY ? no_memory(rd) : rc;
+    m->images = images;
+    m->next = rd->mapped;
+    rd->mapped = m;
+    *ret = m->map;
+    return ERR_OK;
+}
+
+static struct op_image image_of_entry(const struct image_entry *e)
+{
+    struct op_image image = {.id = e->uuid,
+                             .kind = IMAGE_UUID,
+                             .class = e->class,
+                             .name = e->name,
+                             .arch = e->arch,
+                             .has_vmaddr = e->has_vmaddr,
+                             .vmaddr = e->vmaddr};
+    if (uuid_is_nil(&e->uuid)) {
+        image.id = image_named_id(e->name);
+        image.kind = IMAGE_NAMED;
+        image.has_vmaddr = false;
+    }
+    return image;
+}
+
+/* The slide group itself and all its members, so that its frames can be placed later. */
+static bool add_group(struct app_batch *b, const struct image_map *map,
+                      const struct report_images *images)
+{
+    struct op_image group = {.id = *image_map_group(map),
+                             .kind = IMAGE_GROUP,
+                             .class = IMAGE_CLASS_SYSTEM,
+                             .name = "shared cache"};
+    bool added = false;
+    size_t before = b->op.image_count;
+    if (!app_batch_image(b, &group))
+        return false;
+    added = b->op.image_count > before;
+    for (size_t i = 0; added && i < images->count; i++) {
+        if (!image_map_in_group(map, i))
+            continue;
+        struct op_image member = image_of_entry(&images->entries[i]);
+        member.in_group = true;
+        member.group = group.id;
+        if (!app_batch_image(b, &member))
+            return false;
+    }
+    return true;
+}
+
+/* Images that told both slide and load address teach a vmaddr, once. */
+static bool add_lessons(struct reducer *rd, struct app_batch *b, const struct report_images *images)
+{
+    for (size_t i = 0; images && i < images->count; i++) {
+        uint64_t known;
+        const struct image_entry *e = &images->entries[i];
+        if (!e->has_vmaddr || uuid_is_nil(&e->uuid) ||
+            (rd->in->request->layouts && layouts_find(rd->in->request->layouts, &e->uuid, &known)))
+            continue;
+        struct op_image image = image_of_entry(e);
+        if (!app_batch_image(b, &image))
+            return false;
+    }
+    return true;
+}
+
+static bool place_frame(struct app_batch *b, const struct image_map *map,
+                        const struct report_images *images, const struct report_frame *f,
+                        struct raw_frame *raw)
+{
+    size_t entry = SIZE_MAX;
+    raw->kind = f->kind;
+    raw->symbol = f->symbol;
+    if (f->placed) {
+        raw->image = f->uuid;
+        raw->offset = f->offset;
+        raw->image_kind = IMAGE_UUID;
+        for (size_t i = 0; images && i < images->count && entry == SIZE_MAX; i++) {
+            if (uuid_equal(&images->entries[i].uuid, &f->uuid))
+                entry = i;
+        }
+    } else {
+        image_map_find(map, f->address, raw, &entry);
+    }
+    if (raw->image_kind == IMAGE_GROUP)
+        return add_group(b, map, images);
+    if (entry == SIZE_MAX)
+        return true;
+    struct op_image image = image_of_entry(&images->entries[entry]);
+    return app_batch_image(b, &image);
+}
+
+static enum err reduce_stack(struct reducer *rd, struct app_batch *b, const struct image_map *map,
+                             const struct report_images *images, const struct report_stack *stack,
+                             struct reduced *ret)
+{
+    struct raw_frame *frames = arena_array(rd->arena, stack->count, sizeof(*frames));
+    uint64_t *addresses = arena_array(rd->arena, stack->count, sizeof(*addresses));
+    if (!frames || !addresses)
+        return no_memory(rd);
+    for (size_t i = 0; i < stack->count; i++) {
+        if (!place_frame(b, map, images, &stack->frames[i], &frames[i]))
+            return no_memory(rd);
+        /* A frame given as an offset has no address: none is made up. */
+        addresses[i] = stack->frames[i].has_address ? stack->frames[i].address : frames[i].offset;
+    }
+    struct raw_stack raw = {frames, stack->count};
+    struct buf out;
+    buf_init(&out, ADDRESSES_MAX);
+    ret->index = app_batch_stack(b, &raw);
+    bool ok = ret->index != NO_STACK && stack_addresses_encode(&raw, addresses, &out);
+    ret->addresses = ok ? arena_memdup(rd->arena, out.data, out.len) : NULL;
+    ret->addresses_len = out.len;
+    buf_done(&out);
+    return ret->addresses ? ERR_OK : no_memory(rd);
+}
+
+/* Equal but for the leaf: the same stage of the same function. */
+static bool same_stage(const struct report_stack *a, const struct report_stack *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 1; i < a->count; i++) {
+        const struct report_frame *x = &a->frames[i], *y = &b->frames[i];
+        if (x->address != y->address || x->offset != y->offset || !uuid_equal(&x->uuid, &y->uuid))
+            return false;
+    }
+    return a->count > 1 || a->frames[0].address == b->frames[0].address;
+}
+
+/* Index of the sample that stands for the report: last one of the longest stage. */
+static size_t culprit_sample(const struct report *r)
+{
+    size_t best = 0;
+    int64_t best_ms = -1;
+    for (size_t first = 0; first < r->sample_count;) {
+        size_t next = first + 1;
+        while (next < r->sample_count &&
+               same_stage(&r->samples[first].stack, &r->samples[next].stack))
+            next++;
+        int64_t end = r->duration_ms;
+        if (next < r->sample_count)
+            end = r->samples[next].offset_ms;
+        int64_t ms = end - r->samples[first].offset_ms;
+        for (size_t i = first; i < next && ms <= 0; i++)
+            ms += r->samples[i].repeat_count; /* no times: repeats stand for it */
+        if (ms >= best_ms) {
+            best_ms = ms;
+            best = next - 1;
+        }
+        first = next;
+    }
+    return best;
+}
+
+static const struct report_thread *main_thread(const struct report *r)
+{
+    const struct report_thread *zero = r->thread_count ? &r->threads[0] : NULL;
+    for (size_t i = r->thread_count; i-- > 0;) {
+        if (r->threads[i].tid == 0)
+            zero = &r->threads[i];
+    }
+    for (size_t i = 0; i < r->thread_count; i++) {
+        if (r->threads[i].stalled)
+            return &r->threads[i];
+    }
+    return zero;
+}
+
+static enum err reduce_samples(struct reducer *rd, struct app_batch *b, const struct image_map *map,
+                               const struct report *r, struct op_report *op)
+{
+    struct op_sample *samples = arena_array(rd->arena, r->sample_count, sizeof(*samples));
+    if (!samples)
+        return no_memory(rd);
+    for (size_t i = 0; i < r->sample_count; i++) {
+        const struct report_sample *from = &r->samples[i];
+        struct reduced stack;
+        enum err rc = reduce_stack(rd, b, map, r->images, &from->stack, &stack);
+        if (rc != ERR_OK)
+            return rc;
+        samples[i] = (struct op_sample){.offset_ms = from->offset_ms,
+                                        .stack = stack.index,
+                                        .repeat_count = from->repeat_count,
+                                        .cpu_usage = from->cpu_usage,
+                                        .thread_state = from->thread_state,
+                                        .addresses = stack.addresses,
+                                        .addresses_len = stack.addresses_len};
+    }
+    op->samples = samples;
+    op->sample_count = r->sample_count;
+    return ERR_OK;
+}
+
+static enum err reduce_threads(struct reducer *rd, struct app_batch *b, const struct image_map *map,
+                               const struct report *r, struct op_report *op)
+{
+    struct op_thread *threads = arena_array(rd->arena, r->thread_count, sizeof(*threads));
+    if (!threads)
+        return no_memory(rd);
+    for (size_t i = 0; i < r->thread_count; i++) {
+        const struct report_thread *from = &r->threads[i];
+        struct reduced stack = {.index = NO_STACK};
+        enum err rc = ERR_OK;
+        if (from->stack.count > 0)
+            rc = reduce_stack(rd, b, map, r->images, &from->stack, &stack);
+        if (rc != ERR_OK)
+            return rc;
+        threads[i] = (struct op_thread){.tid = from->tid,
+                                        .name = from->name,
+                                        .state = from->state,
+                                        .stalled = from->stalled,
+                                        .stack = stack.index,
+                                        .waits_kind = from->waits_kind,
+                                        .waits_address = from->waits_address,
+                                        .owner_tid = from->owner_tid,
+                                        .addresses = stack.addresses,
+                                        .addresses_len = stack.addresses_len};
+    }
+    op->threads = threads;
+    op->thread_count = r->thread_count;
+    return ERR_OK;
+}
+
+static enum err reduce_own_stack(struct reducer *rd, struct app_batch *b,
+                                 const struct image_map *map, const struct report *r,
+                                 struct op_report *op)
+{
+    struct report_stack stack = r->stack;
+    if (stack.count == 0 && r->sample_count > 0)
+        stack = r->samples[culprit_sample(r)].stack;
+    else if (stack.count == 0 && main_thread(r))
+        stack = main_thread(r)->stack;
+    op->stack = NO_STACK;
+    if (stack.count == 0)
+        return ERR_OK;
+    struct reduced reduced;
+    enum err rc = reduce_stack(rd, b, map, r->images, &stack, &reduced);
+    if (rc != ERR_OK)
+        return rc;
+    op->stack = reduced.index;
+    op->addresses = reduced.addresses;
+    op->addresses_len = reduced.addresses_len;
+    return ERR_OK;
+}
+
+static void set_time(const struct intake *in, const struct report *r, struct op_report *op)
+{
+    int64_t now = in->request->now_ms;
+    op->received_ms = now;
+    op->device_time_ms = r->has_timestamp ? r->timestamp_ms : INT64_MIN;
+    op->clock_skew = r->has_timestamp && (r->timestamp_ms < now - CLOCK_PAST_MS ||
+                                          r->timestamp_ms > now + CLOCK_FUTURE_MS);
+    op->time_ms = r->has_timestamp && !op->clock_skew ? r->timestamp_ms : now;
+}
+
+static void hash_id(const struct report *r, struct op_report *op)
+{
+    struct sha256 h;
+    uint8_t digest[SHA256_SIZE];
+    sha256_init(&h);
+    sha256_update(&h, r->bundle_id, strlen(r->bundle_id) + 1);
+    sha256_update(&h, r->id, strlen(r->id));
+    sha256_final(&h, digest);
+    memcpy(op->id_hash, digest, sizeof(op->id_hash));
+}
+
+static enum err remember_set(struct reducer *rd, struct app_batch *b,
+                             const struct report_images *images)
+{
+    if (!images || !images->defines_set || b->op.image_set)
+        return ERR_OK;
+    struct buf out;
+    buf_init(&out, IMAGE_SET_MAX);
+    bool ok = image_set_encode(images->entries, images->count, &out);
+    const void *data = ok ? arena_memdup(rd->arena, out.data, out.len) : NULL;
+    b->op.image_set = images->set;
+    b->op.image_set_data = data;
+    b->op.image_set_len = out.len;
+    buf_done(&out);
+    return data ? ERR_OK : no_memory(rd);
+}
+
+static enum err reduce_report(struct reducer *rd, const struct report *r)
+{
+    struct image_map *map = NULL;
+    struct app_batch *b = batch_of(rd, r->bundle_id);
+    struct op_report *op = b ? app_batch_report(b) : NULL;
+    if (!op)
+        return no_memory(rd);
+    enum err rc = map_of(rd, r, &map);
+    if (rc != ERR_OK)
+        return rc;
+    *op = (struct op_report){.id = r->id,
+                             .kind = r->kind,
+                             .duration_ms = r->duration_ms,
+                             .weight = 1 / r->sample_rate,
+                             .threshold_type = r->threshold_type,
+                             .version = r->version,
+                             .build = r->build,
+                             .device = r->device,
+                             .os_version = r->os_version,
+                             .os_build = r->os_build,
+                             .arch = r->arch,
+                             .page = r->page,
+                             .path = r->path,
+                             .cpu_usage = r->cpu_usage,
+                             .memory_usage = r->memory_usage,
+                             .stack_skipped = r->stack_skipped,
+                             .tags = r->tags,
+                             .frame_gaps_ms = r->frame_gaps_ms,
+                             .frame_gap_count = r->frame_gap_count,
+                             .position = r->index};
+    hash_id(r, op);
+    set_time(rd->in, r, op);
+    rc = reduce_own_stack(rd, b, map, r, op);
+    if (rc == ERR_OK && r->sample_count)
+        rc = reduce_samples(rd, b, map, r, op);
+    if (rc == ERR_OK && r->thread_count)
+        rc = reduce_threads(rd, b, map, r, op);
+    if (rc == ERR_OK && !add_lessons(rd, b, r->images))
+        rc = no_memory(rd);
+    return rc == ERR_OK ? remember_set(rd, b, r->images) : rc;
+}
+
+enum err reduce_reports(struct intake *in, struct write_op *op, struct error *err)
+{
+    struct reducer rd = {.in = in, .arena = in->arena, .err = err};
+    for (size_t i = 0; i < in->report_count; i++) {
+        enum err rc = reduce_report(&rd, &in->reports[i]);
+        if (rc != ERR_OK)
+            return rc;
+    }
+    struct op_batch *items = arena_array(in->arena, rd.batch_count, sizeof(*items));
+    if (!items)
+        return no_memory(&rd);
+    for (size_t i = 0; i < rd.batch_count; i++)
+        items[i] = rd.batches[i].op;
+    op->u.batches.items = items;
+    op->u.batches.count = rd.batch_count;
+    return ERR_OK;
+}

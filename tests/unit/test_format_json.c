@@ -1,0 +1,157 @@
+#include "server/ingest/format_json.h"
+
+#include <string.h>
+
+#include "tests/support/unit.h"
+
+static enum err load(const char *text, json_t **ret, struct error *err)
+{
+    return format_json_load(text, strlen(text), ret, err);
+}
+
+START_TEST(large_integers_become_addresses)
+{
+    static const struct {
+        const char *json;
+        uint64_t value;
+    } cases[] = {
+        {"[9223372036854775808]", 0x8000000000000000u},
+        {"[18446744073709551615]", UINT64_MAX},
+        {"[ 11169112211440173084 , 1]", 0x9b00e9f38a8c2e9cu},
+        {"[9223372036854775807]", INT64_MAX},
+        {"[\"9999999999999999999 in a text\", 12345678901234567890]", 12345678901234567890u},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *root = NULL;
+        struct error err;
+        uint64_t value = 0;
+        ck_assert_int_eq(load(cases[i].json, &root, &err), ERR_OK);
+        json_t *v = json_array_get(root, json_is_string(json_array_get(root, 0)) && i == 4 ? 1 : 0);
+        ck_assert(json_address(v, &value));
+        if (i != 2)
+            ck_assert_uint_eq(value, cases[i].value);
+        else
+            ck_assert_uint_eq(value, 11169112211440173084u);
+        json_decref(root);
+    }
+}
+END_TEST
+
+START_TEST(damaged_bodies_are_refused)
+{
+    static const char *const cases[] = {
+        "",
+        "{",
+        "[1] x",
+        "{\"a\":1,\"a\":2}",
+        "[\"\\ud800\"]",
+        "[\"\xff\"]",
+        "[\"\xc0\xaf\"]",
+        "[NaN]",
+        "[1e999]",
+        "[18446744073709551616]",
+        "[-9223372036854775809]",
+        "[123456789012345678901234567890]",
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *root = NULL;
+        struct error err;
+        ck_assert_msg(load(cases[i], &root, &err) == ERR_FORMAT, "case %zu: %s", i, cases[i]);
+        ck_assert_ptr_null(root);
+    }
+}
+END_TEST
+
+START_TEST(deep_nesting_is_refused)
+{
+    enum { DEPTH = 100000 };
+    char *deep = malloc(DEPTH);
+    memset(deep, '[', DEPTH);
+    json_t *root = NULL;
+    struct error err;
+    ck_assert_int_eq(format_json_load(deep, DEPTH, &root, &err), ERR_FORMAT);
+    free(deep);
+}
+END_TEST
+
+START_TEST(byte_order_mark_is_skipped)
+{
+    json_t *root = NULL;
+    struct error err;
+    ck_assert_int_eq(load("\xef\xbb\xbf{}", &root, &err), ERR_OK);
+    json_decref(root);
+}
+END_TEST
+
+START_TEST(addresses)
+{
+    static const struct {
+        const char *text;
+        bool valid;
+        uint64_t value;
+    } cases[] = {
+        {"0x10011a2db", true, 0x10011a2db},
+        {"0X10011A2DB", true, 0x10011a2db},
+        {"0x0", true, 0},
+        {"0xffffffffffffffff", true, UINT64_MAX},
+        {"0x00000000000000001", true, 1},
+        {"0x1ffffffffffffffff", false, 0},
+        {"0x", false, 0},
+        {"10011a2db", false, 0},
+        {"0x12g", false, 0},
+        {" 0x12", false, 0},
+        {"-0x12", false, 0},
+        {"", false, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint64_t v = 0;
+        bool valid = hex_address(cases[i].text, strlen(cases[i].text), &v);
+        ck_assert_msg(valid == cases[i].valid, "%s", cases[i].text);
+        if (valid)
+            ck_assert_uint_eq(v, cases[i].value);
+    }
+}
+END_TEST
+
+START_TEST(first_refusal_wins_and_sticks)
+{
+    struct fields f;
+    struct error err;
+    json_t *o = NULL;
+    int64_t v = 5;
+    ck_assert_int_eq(load("{\"a\":\"x\",\"b\":true,\"c\":3}", &o, &err), ERR_OK);
+    fields_init(&f, NULL);
+    ck_assert(!fields_int(&f, o, "reports[1]", "a", 0, 9, &v));
+    ck_assert_str_eq(f.path, "reports[1].a");
+    ck_assert_str_eq(f.reason, "not a number");
+    ck_assert(!fields_int(&f, o, "", "c", 0, 9, &v));
+    ck_assert_ptr_null(fields_text(&f, o, "", "b", 9));
+    ck_assert_str_eq(f.path, "reports[1].a");
+    ck_assert_int_eq(v, 5);
+    json_decref(o);
+}
+END_TEST
+
+START_TEST(texts_with_control_characters_are_refused)
+{
+    struct fields f;
+    struct error err;
+    json_t *o = NULL;
+    ck_assert_int_eq(load("{\"a\":\"x\\u0000y\",\"b\":\"x\\ny\",\"c\":\"xy\"}", &o, &err), ERR_OK);
+    static const char *const keys[] = {"a", "b"};
+    for (size_t i = 0; i < 2; i++) {
+        fields_init(&f, NULL);
+        ck_assert_ptr_null(fields_text(&f, o, "", keys[i], 10));
+        ck_assert(f.failed);
+    }
+    fields_init(&f, NULL);
+    ck_assert_str_eq(fields_text(&f, o, "", "c", 2), "xy");
+    ck_assert_ptr_null(fields_text(&f, o, "", "c", 1));
+    ck_assert_str_eq(f.reason, "too long");
+    json_decref(o);
+}
+END_TEST
+
+UNIT_MAIN("format_json", large_integers_become_addresses, damaged_bodies_are_refused,
+          deep_nesting_is_refused, byte_order_mark_is_skipped, addresses,
+          first_refusal_wins_and_sticks, texts_with_control_characters_are_refused)
