@@ -1,0 +1,173 @@
+#include "symbolizer/object.h"
+
+#include <stdlib.h>
+
+#include "symbolizer/elf.h"
+#include "symbolizer/macho.h"
+#include "symbolizer/object_reader.h"
+
+struct object {
+    const struct object_reader *reader;
+    void *file; /* the reader's */
+    struct object_info info;
+    struct object_range *code;
+    size_t code_count;
+};
+
+static const struct object_reader *const READERS[] = {&MACHO_READER, &ELF_READER};
+
+static const struct object_reader *find_reader(const void *data, uint64_t size)
+{
+    for (size_t i = 0; i < sizeof(READERS) / sizeof(READERS[0]); i++) {
+        if (READERS[i]->recognize(data, size))
+            return READERS[i];
+    }
+    return NULL;
+}
+
+bool object_recognize(const void *data, uint64_t size)
+{
+    return find_reader(data, size) != NULL;
+}
+
+static enum err not_an_object(const void *data, uint64_t size, struct error *err)
+{
+    if (size >= 8 && memcmp(data, "!<arch>\n", 8) == 0)
+        return error_set(err, ERR_UNSUPPORTED, "static library, not a dSYM");
+    return error_set(err, ERR_FORMAT, "neither Mach-O nor ELF");
+}
+
+enum err object_slices(const void *data, uint64_t size, struct object_slice *ret, size_t *ret_count,
+                       struct error *ret_problem, struct error *err)
+{
+    const struct object_reader *reader = find_reader(data, size);
+    if (!reader)
+        return not_an_object(data, size, err);
+    if (ret_problem)
+        *ret_problem = (struct error){.code = ERR_OK};
+    return reader->slices(data, size, ret, ret_count, ret_problem, err);
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct object_range *x = a;
+    const struct object_range *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return (x->end > y->end) - (x->end < y->end);
+}
+
+/* Sorted; an overlap belongs to the range that began first. Neighbours stay apart: the end of a
+ * section bounds its last function. */
+static enum err take_code(struct object *o, struct error *err)
+{
+    size_t count = 0;
+    const struct object_range *ranges = o->reader->code(o->file, &count);
+    o->code = calloc(count ? count : 1, sizeof(*o->code));
+    if (!o->code)
+        return error_set(err, ERR_NO_MEMORY, "no memory for %zu sections", count);
+    if (count == 0)
+        return ERR_OK;
+    memcpy(o->code, ranges, count * sizeof(*ranges));
+    qsort(o->code, count, sizeof(*o->code), compare_ranges);
+    uint64_t end = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct object_range r = o->code[i];
+        if (r.start < end)
+            r.start = end;
+        if (r.start >= r.end)
+            continue;
+        o->code[o->code_count++] = r;
+        end = r.end;
+    }
+    return ERR_OK;
+}
+
+enum err object_open(const void *data, uint64_t size, struct object **ret, struct error *err)
+{
+    const struct object_reader *reader = find_reader(data, size);
+    if (!reader)
+        return not_an_object(data, size, err);
+    struct object *o = calloc(1, sizeof(*o));
+    if (!o)
+        return error_set(err, ERR_NO_MEMORY, "no memory for an object file");
+    o->reader = reader;
+    enum err e = reader->open(data, size, &o->info, &o->file, err);
+    if (e == ERR_OK)
+        e = take_code(o, err);
+    if (e != ERR_OK) {
+        object_close(o);
+        return e;
+    }
+    *ret = o;
+    return ERR_OK;
+}
+
+void object_close(struct object *o)
+{
+    if (!o)
+        return;
+    o->reader->close(o->file);
+    free(o->code);
+    free(o);
+}
+
+const struct object_info *object_info(const struct object *o)
+{
+    return &o->info;
+}
+
+bool object_section(const struct object *o, const char *name, struct cursor *ret)
+{
+    return o->reader->section(o->file, name, ret);
+}
+
+const struct object_range *object_code(const struct object *o, size_t *ret_count)
+{
+    *ret_count = o->code_count;
+    return o->code;
+}
+
+static int compare_symbols(const void *a, const void *b)
+{
+    const struct object_symbol *x = a;
+    const struct object_symbol *y = b;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    int by_name = strcmp(x->name, y->name);
+    if (by_name)
+        return by_name;
+    if (x->external != y->external)
+        return x->external ? -1 : 1;
+    return (x->size < y->size) - (x->size > y->size);
+}
+
+/* Drops doubles, and nameless symbols where a named one is (they sort first at an address). */
+static size_t prune_symbols(struct object_symbol *s, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool more = i + 1 < count && s[i + 1].address == s[i].address;
+        if (more && !*s[i].name)
+            continue;
+        if (kept && s[kept - 1].address == s[i].address && !strcmp(s[kept - 1].name, s[i].name))
+            continue;
+        s[kept++] = s[i];
+    }
+    return kept;
+}
+
+enum err object_symbols(const struct object *o, struct arena *arena,
+                        const struct object_symbol **ret, size_t *ret_count, struct error *err)
+{
+    struct object_symbol *symbols = NULL;
+    size_t count = 0;
+    enum err e = o->reader->symbols(o->file, arena, &symbols, &count, err);
+    if (e != ERR_OK)
+        return e;
+    if (count)
+        qsort(symbols, count, sizeof(*symbols), compare_symbols);
+    *ret_count = prune_symbols(symbols, count);
+    *ret = symbols;
+    return ERR_OK;
+}
