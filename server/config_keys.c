@@ -1,0 +1,112 @@
+/*
+ * config_keys - the table of config.h: one row a setting.
+ */
+#include <stddef.h>
+
+#include "server/config.h"
+
+#define K        ((uint64_t)1024)
+#define M        (K * K)
+#define G        (K * M)
+#define AT(path) offsetof(struct config, path)
+
+#define TEXT(section, name, initial, help)                                                         \
+    {                                                                                              \
+#section, #name, CONFIG_TEXT, AT(section.name), initial, 0, 0, NULL, false, help           \
+    }
+#define CHOICE(section, name, initial, choices, help)                                              \
+    {                                                                                              \
+#section, #name, CONFIG_CHOICE, AT(section.name), initial, 0, 0, choices, false, help      \
+    }
+#define NUMBER(section, name, initial, min, max, help)                                             \
+    {                                                                                              \
+#section, #name, CONFIG_NUMBER, AT(section.name), initial, min, max, NULL, false, help     \
+    }
+#define SIZE(section, name, initial, min, max, help)                                               \
+    {                                                                                              \
+#section, #name, CONFIG_SIZE, AT(section.name), initial, min, max, NULL, false, help       \
+    }
+#define BOOL(section, name, initial, help)                                                         \
+    {                                                                                              \
+#section, #name, CONFIG_BOOL, AT(section.name), initial, 0, 0, NULL, false, help           \
+    }
+
+static const struct config_key KEYS[] = {
+    TEXT(http, address, "127.0.0.1", "Address to listen on; 0.0.0.0 for all (in a container)."),
+    NUMBER(http, port, "8640", 0, 65535, "Port; 0 takes a free one (see port_file)."),
+    TEXT(http, port_file, "", "File the port is written to once it is open."),
+    NUMBER(http, threads, "0", 0, 256, "Threads of the door; 0: one a core."),
+    NUMBER(http, connections, "1024", 1, 100000, "Open connections, at most."),
+    NUMBER(http, connections_per_client, "0", 0, 100000, "The same from one address; 0: no cap."),
+    NUMBER(http, timeout_s, "30", 1, 3600, "Seconds without a byte after which a client is left."),
+    SIZE(http, body_bytes, "8M", 64 * K, 1 * G, "Body of a request, as received and inflated."),
+    SIZE(http, upload_bytes, "4G", 1 * M, 1024 * G, "Body of a symbol upload."),
+    SIZE(http, buffered_bytes, "256M", 1 * M, 1024 * G, "Bodies of all requests; above it 503."),
+    BOOL(http, metrics_open, "no", "Answer /metrics without a token."),
+    TEXT(http, cors_origins, "", "Origins browsers may call from, blank-separated; \"*\": any."),
+    TEXT(http, trusted_proxies, "", "Addresses whose X-Forwarded-For is believed."),
+    NUMBER(http, stop_ms, "2500", 100, 600000, "How long a stop waits for running requests."),
+    NUMBER(http, read_threads, "2", 1, 64, "Threads that run queries."),
+    NUMBER(http, read_queue, "256", 1, 65536, "Queries that may wait; above it 503."),
+    NUMBER(http, read_ms, "4000", 10, 600000, "A query that takes longer is given up."),
+    SIZE(http, read_bytes, "64M", 1 * M, 16 * G, "Memory one query may take."),
+
+    TEXT(storage, dir, "/var/lib/stallsym", "Folder of database, symbol store and spool."),
+    CHOICE(storage, backend, "sqlite", "sqlite memory", "memory keeps nothing: for trying out."),
+    CHOICE(storage, synchronous, "full", "full normal", "normal may lose the last second."),
+    NUMBER(storage, busy_ms, "5000", 0, 600000, "Wait so long for another program's lock."),
+    NUMBER(storage, queue, "4096", 16, 1000000, "Changes that may wait for the writer."),
+    NUMBER(storage, queue_high, "2048", 1, 1000000, "Above it new reports get 503."),
+    NUMBER(storage, group_ops, "512", 1, 65536, "Changes in one transaction."),
+    NUMBER(storage, group_ms, "5", 0, 10000, "How long a transaction gathers changes."),
+    SIZE(storage, checkpoint_bytes, "16M", 64 * K, 64 * G, "Write-ahead log worth a checkpoint."),
+    SIZE(storage, wal_high_bytes, "1G", 1 * M, 1024 * G, "Log above which reports get 503."),
+    NUMBER(storage, daily_values, "2000", 10, 1000000,
+           "New devices, pages, versions, … an app may bring a day; above: \"(other)\"."),
+
+    NUMBER(ingest, reports, "1000", 1, 1000000, "Reports in one body."),
+    NUMBER(ingest, frames, "512", 1, 65536, "Frames of a stack."),
+    NUMBER(ingest, images, "2000", 1, 65536, "Images of a batch."),
+    NUMBER(ingest, samples, "256", 1, 65536, "Samples of a report."),
+    NUMBER(ingest, threads, "256", 1, 65536, "Threads of a report."),
+    NUMBER(ingest, path_bytes, "1024", 16, 65536, "Page path of a report."),
+    NUMBER(ingest, tags, "16", 0, 1024, "Tags of a report."),
+    NUMBER(ingest, json_depth, "16", 8, 2048, "Depth of a JSON body."),
+    SIZE(ingest, memory_bytes, "64M", 1 * M, 4 * G, "Memory one body may take, parsed."),
+
+    NUMBER(symbols, child_threads, "0", 0, 256, "Threads of the indexing process; 0: one a core."),
+    SIZE(symbols, child_data_bytes, "4G", 64 * M, 1024 * G, "Its memory."),
+    SIZE(symbols, child_file_bytes, "8G", 1 * M, 1024 * G, "Its largest file."),
+    NUMBER(symbols, child_cpu_s, "1200", 1, 86400, "Its CPU time, seconds."),
+    NUMBER(symbols, child_wall_s, "900", 1, 86400, "Its time on the clock, seconds."),
+    BOOL(symbols, keep_objects, "yes", "Keep object files, to be had back over REST."),
+    SIZE(symbols, spool_chunk_bytes, "256K", 4 * K, 64 * M, "Piece in which an upload is written."),
+    NUMBER(symbols, spool_chunks, "4", 1, 64, "Pieces of one upload in memory."),
+    SIZE(symbols, free_bytes_min, "256M", 0, 1024 * G, "Disk space an upload must leave free."),
+    NUMBER(symbols, open_indexes, "256", 1, 100000, "Index files held open without being used."),
+    NUMBER(symbols, misses, "65536", 16, 10000000, "Images remembered to have no index."),
+    NUMBER(symbols, layouts, "65536", 16, 10000000, "Images whose place is remembered."),
+    NUMBER(symbols, frame_cache, "32768", 16, 10000000, "Frames cached by each thread."),
+    NUMBER(symbols, resolver_workers, "0", 0, 256, "Threads that symbolicate; 0: one a core."),
+    NUMBER(symbols, resolver_page, "512", 1, 100000, "Stacks symbolicated at a time."),
+    NUMBER(symbols, give_up_hours, "24", 1, 87600,
+           "Cluster without an image's symbol file after so many hours."),
+
+    NUMBER(retention, report_days, "30", 1, 3650, "Single reports are kept so long."),
+    NUMBER(retention, retry_days, "3", 3, 365, "A report sent again within it counts once."),
+    NUMBER(retention, image_set_days, "30", 1, 3650, "Image sets are kept so long unused."),
+    NUMBER(retention, interval_ms, "1000", 10, 3600000, "How often housekeeping looks."),
+    NUMBER(retention, idle_ms, "30000", 100, 86400000,
+           "Without a change for so long the write-ahead log is emptied."),
+
+    {"log", "level", CONFIG_CHOICE, AT(log.level), "info", 0, 0, "error warn info debug", true,
+     "What is written to standard error."},
+
+    TEXT(clusters, rules, "", "File of cluster rules; empty: the built-in ones."),
+};
+
+const struct config_key *config_keys(size_t *ret_count)
+{
+    *ret_count = sizeof(KEYS) / sizeof(KEYS[0]);
+    return KEYS;
+}
