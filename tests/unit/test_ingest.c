@@ -1,0 +1,533 @@
+#include "server/ingest/ingest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "tests/support/unit.h"
+
+#define NOW ((int64_t)1795300000000)
+
+#define APP    "\"bundle_id\":\"com.example.shop\""
+#define UUID_A "4C4C44DC-5555-3144-A100-C10E3A4B6D1E"
+#define IMAGES                                                                                     \
+    "\"images\":[{\"uuid\":\"" UUID_A "\",\"name\":\"Shop\",\"load_address\":\"0x100400000\","     \
+    "\"size\":65536}]"
+
+static struct ingest_result result;
+static struct error err;
+
+static enum err take_as(const char *body, enum ingest_media media, const char *bound,
+                        struct layouts *layouts)
+{
+    struct ingest_request request = {.body = body,
+                                     .len = strlen(body),
+                                     .media = media,
+                                     .bundle_id = bound,
+                                     .now_ms = NOW,
+                                     .limits = &INGEST_LIMITS_DEFAULT,
+                                     .layouts = layouts};
+    memset(&result, 0, sizeof(result));
+    return ingest_body(&request, &result, &err);
+}
+
+static enum err take(const char *body)
+{
+    return take_as(body, INGEST_JSON, NULL, NULL);
+}
+
+static const struct op_batch *batch(size_t i)
+{
+    ck_assert_ptr_nonnull(result.op);
+    ck_assert_uint_lt(i, result.op->u.batches.count);
+    return &result.op->u.batches.items[i];
+}
+
+static void raw_of(const struct op_batch *b, uint32_t stack, struct arena *arena,
+                   struct raw_stack *ret)
+{
+    ck_assert_uint_lt(stack, b->stack_count);
+    ck_assert_int_eq(
+        raw_stack_decode(b->stacks[stack].raw, b->stacks[stack].raw_len, arena, ret, &err), ERR_OK);
+}
+
+START_TEST(batch_object)
+{
+    ck_assert_int_eq(
+        take("{\"app\":{\"bundle_id\":\"com.example.shop\",\"version\":\"7.2.1\",\"build\":"
+             "\"7210\"},"
+             "\"device\":{\"model\":\"iPhone14,7\",\"os_version\":\"16.6\",\"os_build\":\"20G75\","
+             "\"arch\":\"arm64e\"}," IMAGES ",\"sample_rate\":0.2,\"reports\":[{\"id\":\"r1\","
+             "\"kind\":\"stall\",\"timestamp\":1795299990000,\"duration_ms\":1240,"
+             "\"page\":\"HomeViewController\",\"path\":[\"HomePage\",\"DetailPage\"],"
+             "\"cpu_usage\":78,\"memory_usage\":345,\"tags\":{\"experiment\":\"b\"},"
+             "\"stack\":[\"0x10040a2db\",\"0x100403e10\"]}]}"),
+        ERR_OK);
+    const struct op_batch *b = batch(0);
+    ck_assert_uint_eq(b->report_count, 1);
+    const struct op_report *r = &b->reports[0];
+    ck_assert_str_eq(b->bundle_id, "com.example.shop");
+    ck_assert_str_eq(r->id, "r1");
+    ck_assert_str_eq(r->version, "7.2.1");
+    ck_assert_str_eq(r->build, "7210");
+    ck_assert_str_eq(r->device, "iPhone14,7");
+    ck_assert_str_eq(r->os_version, "16.6");
+    ck_assert_str_eq(r->os_build, "20G75");
+    ck_assert_str_eq(r->arch, "arm64e");
+    ck_assert_str_eq(r->path, "HomePage->DetailPage");
+    ck_assert_str_eq(r->tags, "{\"experiment\":\"b\"}");
+    ck_assert_int_eq(r->cpu_usage, 78);
+    ck_assert_int_eq(r->memory_usage, 345);
+    ck_assert_int_eq(r->time_ms, 1795299990000);
+    ck_assert(!r->clock_skew);
+    ck_assert_double_eq_tol(r->weight, 5, 1e-9);
+    struct arena arena;
+    struct raw_stack raw;
+    uint64_t addresses[2];
+    arena_init(&arena, 100000);
+    raw_of(b, r->stack, &arena, &raw);
+    ck_assert_uint_eq(raw.count, 2);
+    ck_assert_int_eq(raw.frames[0].kind, FRAME_LEAF);
+    ck_assert_int_eq(raw.frames[1].kind, FRAME_RETURN);
+    ck_assert_uint_eq(raw.frames[0].offset, 0xa2db);
+    ck_assert_uint_eq(raw.frames[1].offset, 0x3e10);
+    stack_addresses_decode(&raw, r->addresses, r->addresses_len, addresses);
+    ck_assert_uint_eq(addresses[0], 0x10040a2db);
+    ck_assert_uint_eq(addresses[1], 0x100403e10);
+    ck_assert_uint_eq(b->image_count, 1);
+    ck_assert_str_eq(b->images[0].name, "Shop");
+    arena_done(&arena);
+    ingest_result_done(&result);
+}
+END_TEST
+
+START_TEST(flat_report_as_documented)
+{
+    ck_assert_int_eq(
+        take_as("{ \"stack\":\"0x10040a2db 0x100403e10\", \"cpu_usage\":78, \"memory_usage\":345, "
+                "\"page\":\"Home\", \"path\":\"A->B\", \"device\":\"iPhone 14\", "
+                "\"os_version\":\"16.6\", \"app_version\":\"7.2.1\", \"timestamp\":1795299990000, "
+                "\"threshold_type\":\"runloop_500\" }",
+                INGEST_JSON, "com.example.bound", NULL),
+        ERR_OK);
+    const struct op_report *r = &batch(0)->reports[0];
+    ck_assert_str_eq(batch(0)->bundle_id, "com.example.bound");
+    ck_assert_int_eq(r->kind, REPORT_SLIGHT_STALL);
+    ck_assert_int_eq(r->duration_ms, -1);
+    ck_assert_str_eq(r->device, "iPhone 14");
+    ck_assert_str_eq(r->version, "7.2.1");
+    ck_assert_str_eq(r->path, "A->B");
+    ck_assert_int_eq(strncmp(r->id, "content-", 8), 0);
+    ingest_result_done(&result);
+}
+END_TEST
+
+START_TEST(one_bad_report_is_refused_alone)
+{
+    static const struct {
+        const char *report, *path, *reason;
+    } cases[] = {
+        {"{\"id\":7,\"stack\":[\"0x1\"]}", "reports[1].id", "not a string"},
+        {"{\"id\":\"x\",\"stack\":[\"0x1\",\"12\"]}", "reports[1].stack[1]", "not an address"},
+        {"{\"id\":\"x\",\"stack\":\"0x1 y\"}", "reports[1].stack[1]", "not an address"},
+        {"{\"id\":\"x\",\"stack\":[-1]}", "reports[1].stack[0]", "not an address"},
+        {"{\"id\":\"x\",\"stack\":[1.5]}", "reports[1].stack[0]", "not an address"},
+        {"{\"id\":\"x\",\"stack\":[{}]}", "reports[1].stack[0]",
+         "neither address nor uuid and offset"},
+        {"{\"id\":\"x\",\"stack\":[{\"address\":1,\"kind\":\"odd\"}]}", "reports[1].stack[0].kind",
+         "unknown frame kind"},
+        {"{\"id\":\"x\",\"stack\":[]}", "reports[1].stack", "no stack"},
+        {"{\"id\":\"x\"}", "reports[1].stack", "no stack"},
+        {"{\"id\":\"x\",\"stack\":[1],\"duration_ms\":-5}", "reports[1].duration_ms",
+         "out of range"},
+        {"{\"id\":\"x\",\"stack\":[1],\"duration_ms\":\"5\"}", "reports[1].duration_ms",
+         "not a number"},
+        {"{\"id\":\"x\",\"stack\":[1],\"kind\":\"nap\"}", "reports[1].kind", "unknown kind"},
+        {"{\"id\":\"x\",\"stack\":[1],\"timestamp\":\"2024-02-30T10:00:00Z\"}",
+         "reports[1].timestamp", "not an RFC 3339 time"},
+        {"{\"id\":\"x\",\"stack\":[1],\"timestamp\":\"\"}", "reports[1].timestamp",
+         "not an RFC 3339 time"},
+        {"{\"id\":\"x\",\"stack\":[1],\"sample_rate\":0}", "reports[1].sample_rate",
+         "out of range"},
+        {"{\"id\":\"x\",\"stack\":[1],\"images\":\"none\"}", "reports[1].images", "not an array"},
+        {"{\"id\":\"x\",\"stack\":[1],\"images\":[{\"uuid\":\"zz\",\"load_address\":1}]}",
+         "reports[1].images[0].uuid", "not a UUID"},
+        {"{\"id\":\"x\",\"stack\":[1],\"images\":[{\"name\":\"a\"}]}", "reports[1].images[0]",
+         "neither slide nor load_address"},
+        {"{\"id\":\"x\",\"stack\":[1],\"bundle_id\":\"a\\u0000b\"}", "reports[1].bundle_id",
+         "contains control characters"},
+        {"{\"id\":\"x\",\"samples\":[{\"stack\":[1]},{\"stack\":[1],\"offset_ms\":\"a\"}]}",
+         "reports[1].samples[1].offset_ms", "not a number"},
+        {"{\"id\":\"x\",\"threads\":[{\"stack\":3}]}", "reports[1].threads[0].stack",
+         "neither an array nor a string of addresses"},
+        {"5", "reports[1]", "not an object"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char body[1024];
+        snprintf(body, sizeof(body),
+                 "{" APP
+                 ",\"reports\":[{\"id\":\"a\",\"stack\":[1]},%s,{\"id\":\"b\",\"stack\":[2]}]}",
+                 cases[i].report);
+        ck_assert_msg(take(body) == ERR_OK, "%s: %s", body, err.text);
+        ck_assert_uint_eq(result.reports, 2);
+        ck_assert_uint_eq(result.rejected_count, 1);
+        ck_assert_uint_eq(result.rejected[0].index, 1);
+        ck_assert_str_eq(result.rejected[0].path, cases[i].path);
+        ck_assert_str_eq(result.rejected[0].reason, cases[i].reason);
+        ck_assert_uint_eq(batch(0)->reports[1].position, 2);
+        ingest_result_done(&result);
+    }
+}
+END_TEST
+
+START_TEST(ndjson_lines_fail_alone)
+{
+    ck_assert_int_eq(take_as("{" APP ",\"id\":\"a\",\"stack\":[1]}\n"
+                             "\n"
+                             "{\"id\":\n"
+                             "{" APP
+                             ",\"reports\":[{\"id\":\"b\",\"stack\":[1]},{\"id\":\"c\"}]}\r\n"
+                             "[]\n"
+                             "{" APP ",\"id\":\"d\",\"stack\":[1]}",
+                             INGEST_NDJSON, NULL, NULL),
+                     ERR_OK);
+    ck_assert_uint_eq(result.reports, 3);
+    ck_assert_uint_eq(result.rejected_count, 3);
+    static const uint32_t lines[] = {3, 4, 5}, indexes[] = {1, 3, 4};
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_uint_eq(result.rejected[i].line, lines[i]);
+        ck_assert_uint_eq(result.rejected[i].index, indexes[i]);
+    }
+    ck_assert_str_eq(result.rejected[1].path, "reports[1].stack");
+    ck_assert_uint_eq(batch(0)->reports[2].position, 5);
+    ingest_result_done(&result);
+}
+END_TEST
+
+START_TEST(bodies_that_are_no_batch)
+{
+    static const struct {
+        const char *body;
+        enum err rc;
+    } cases[] = {
+        {"", ERR_FORMAT},
+        {"{", ERR_FORMAT},
+        {"[]", ERR_INVALID},
+        {"{}", ERR_INVALID},
+        {"5", ERR_FORMAT},
+        {"{\"reports\":5}", ERR_INVALID},
+        {"{\"reports\":[]}", ERR_INVALID},
+        {"{" APP ",\"reports\":[{\"id\":\"a\",\"stack\":[1]}]} trailing", ERR_FORMAT},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        ck_assert_msg(take(cases[i].body) == cases[i].rc, "%s: %s", cases[i].body, err.text);
+    ck_assert_int_eq(take_as(" \n \n", INGEST_NDJSON, NULL, NULL), ERR_FORMAT);
+}
+END_TEST
+
+START_TEST(all_refused_is_no_error)
+{
+    ck_assert_int_eq(take("{\"reports\":[{\"id\":\"a\",\"stack\":[1]}]}"), ERR_OK);
+    ck_assert_ptr_null(result.op);
+    ck_assert_uint_eq(result.rejected_count, 1);
+    ck_assert_str_eq(result.rejected[0].reason, "no app is named");
+    ingest_result_done(&result);
+}
+END_TEST
+
+START_TEST(bound_token_takes_no_other_app)
+{
+    ck_assert_int_eq(
+        take_as("{" APP ",\"id\":\"a\",\"stack\":[1]}", INGEST_JSON, "com.other", NULL), ERR_OK);
+    ck_assert_ptr_null(result.op);
+    ck_assert_str_eq(result.rejected[0].path, "bundle_id");
+    ingest_result_done(&result);
+}
+END_TEST
+
+START_TEST(device_clock)
+{
+    static const struct {
+        const char *timestamp;
+        int64_t time;
+        bool skew;
+    } cases[] = {
+        {"1795299990000", 1795299990000, false},
+        {"1795299990000.0", 1795299990000, false},
+        {"\"2026-11-22T08:59:50+00:30\"", 1795335, false}, /* filled below */
+        {"\"2124-01-01T00:00:00Z\"", NOW, true},
+        {"\"1970-01-01T00:00:05Z\"", NOW, true},
+        {"1710072000", NOW, true},
+        {"null", NOW, false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char body[300];
+        int64_t want = cases[i].time;
+        if (i == 2)
+            ck_assert(clock_parse_rfc3339("2026-11-22T08:29:50Z", 20, &want));
+        snprintf(body, sizeof(body), "{" APP ",\"id\":\"a\",\"stack\":[1],\"timestamp\":%s}",
+                 cases[i].timestamp);
+        ck_assert_int_eq(take(body), ERR_OK);
+        const struct op_report *r = &batch(0)->reports[0];
+        ck_assert_msg(r->time_ms == want, "%s", cases[i].timestamp);
+        ck_assert_int_eq(r->clock_skew, cases[i].skew);
+        ck_assert_int_eq(r->received_ms, NOW);
+        ingest_result_done(&result);
+    }
+}
+END_TEST
+
+START_TEST(equal_stacks_are_folded)
+{
+    ck_assert_int_eq(
+        take("{" APP "," IMAGES ",\"reports\":["
+             "{\"id\":\"a\",\"stack\":[\"0x100400010\",\"0x100400020\"]},"
+             "{\"id\":\"b\",\"images\":[{\"uuid\":\"4c4c44dc55553144a100c10e3a4b6d1e\","
+             "\"name\":\"Shop\",\"load_address\":\"0x200000000\",\"size\":65536}],"
+             "\"stack\":[\"0x200000010\",\"0x200000020\"]},"
+             "{\"id\":\"c\",\"stack\":[{\"uuid\":\"" UUID_A
+             "\",\"offset\":\"0x10\"},{\"uuid\":\"" UUID_A "\",\"offset\":32}]}]}"),
+        ERR_OK);
+    ck_assert_uint_eq(batch(0)->stack_count, 1);
+    ck_assert_uint_eq(batch(0)->image_count, 1);
+    ck_assert_uint_eq(batch(0)->report_count, 3);
+    ingest_result_done(&result);
+}
+END_TEST
+
+START_TEST(outermost_first_is_turned)
+{
+    struct arena arena;
+    struct raw_stack raw;
+    arena_init(&arena, 100000);
+    ck_assert_int_eq(
+        take("{" APP "," IMAGES ",\"order\":\"outermost_first\",\"id\":\"a\","
+             "\"stack\":[\"0x100400020\",{\"address\":\"0x100400010\",\"kind\":\"exact\"}]}"),
+        ERR_OK);
+    raw_of(batch(0), 0, &arena, &raw);
+    ck_assert_uint_eq(raw.frames[0].offset, 0x10);
+    ck_assert_int_eq(raw.frames[0].kind, FRAME_EXACT);
+    ck_assert_int_eq(raw.frames[1].kind, FRAME_RETURN);
+    ingest_result_done(&result);
+    arena_done(&arena);
+}
+END_TEST
+
+START_TEST(stalled_thread_is_the_stack)
+{
+    static const struct {
+        const char *threads;
+        uint64_t offset; /* UINT64_MAX: no stack at all */
+    } cases[] = {
+        {"[{\"tid\":5,\"stack\":[\"0x100400005\"]},{\"tid\":9,\"stalled\":true,"
+         "\"stack\":[\"0x100400009\"]}]",
+         9},
+        {"[{\"tid\":5,\"stack\":[\"0x100400005\"]},{\"tid\":0,\"stack\":[\"0x100400001\"]}]", 1},
+        {"[{\"tid\":5,\"stack\":[\"0x100400005\"]},{\"tid\":6,\"stack\":[\"0x100400006\"]}]", 5},
+        {"[{\"stack\":[]},{\"tid\":6,\"stack\":[\"0x100400006\"]}]", UINT64_MAX},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char body[600];
+        struct arena arena;
+        struct raw_stack raw;
+        arena_init(&arena, 100000);
+        snprintf(body, sizeof(body), "{" APP "," IMAGES ",\"id\":\"a\",\"threads\":%s}",
+                 cases[i].threads);
+        ck_assert_int_eq(take(body), ERR_OK);
+        const struct op_report *r = &batch(0)->reports[0];
+        if (cases[i].offset == UINT64_MAX) {
+            ck_assert_uint_eq(r->stack, NO_STACK);
+        } else {
+            raw_of(batch(0), r->stack, &arena, &raw);
+            ck_assert_uint_eq(raw.frames[0].offset, cases[i].offset);
+        }
+        ck_assert_uint_eq(r->thread_count, 2);
+        ingest_result_done(&result);
+        arena_done(&arena);
+    }
+}
+END_TEST
+
+START_TEST(longest_stage_of_samples_is_the_culprit)
+{
+    /* Stage 1 lasts 300 ms, stage 2 (leaf moves) 700, stage 3 200. */
+    struct arena arena;
+    struct raw_stack raw;
+    arena_init(&arena, 100000);
+    ck_assert_int_eq(take("{" APP "," IMAGES ",\"id\":\"a\",\"duration_ms\":1200,\"samples\":["
+                          "{\"offset_ms\":0,\"stack\":[\"0x100400001\",\"0x100400100\"]},"
+                          "{\"offset_ms\":300,\"stack\":[\"0x100400001\",\"0x100400200\"]},"
+                          "{\"offset_ms\":900,\"stack\":[\"0x100400002\",\"0x100400200\"]},"
+                          "{\"offset_ms\":1000,\"stack\":[\"0x100400001\",\"0x100400300\"],"
+                          "\"repeat_count\":3,\"cpu_usage\":97,\"thread_state\":\"running\"}]}"),
+                     ERR_OK);
+    const struct op_report *r = &batch(0)->reports[0];
+    raw_of(batch(0), r->stack, &arena, &raw);
+    ck_assert_uint_eq(raw.frames[0].offset, 2);
+    ck_assert_uint_eq(raw.frames[1].offset, 0x200);
+    ck_assert_uint_eq(r->sample_count, 4);
+    ck_assert_uint_eq(r->samples[3].repeat_count, 3);
+    ck_assert_str_eq(r->samples[3].thread_state, "running");
+    ingest_result_done(&result);
+    arena_done(&arena);
+}
+END_TEST
+
+START_TEST(slide_alone_gives_the_same_stack)
+{
+    static const char *const images[] = {
+        "{\"uuid\":\"" UUID_A "\",\"name\":\"Shop\",\"path\":\"/var/containers/Bundle/Application/"
+        "X/Shop.app/Shop\",\"load_address\":\"0x1004f4000\",\"size\":65536}",
+        "{\"uuid\":\"" UUID_A "\",\"name\":\"Shop\",\"path\":\"/var/containers/Bundle/Application/"
+        "X/Shop.app/Shop\",\"slide\":\"0x4f4000\",\"size\":65536}",
+        "{\"uuid\":\"" UUID_A "\",\"name\":\"Shop\",\"path\":\"/var/containers/Bundle/Application/"
+        "X/Shop.app/Shop\",\"slide\":\"0x4f4000\",\"load_address\":\"0x1004f4000\",\"size\":65536}",
+    };
+    uint8_t first[STACK_HASH_SIZE];
+    for (size_t i = 0; i < 3; i++) {
+        char body[600];
+        snprintf(body, sizeof(body),
+                 "{" APP ",\"images\":[%s],\"id\":\"a\",\"stack\":[\"0x1004f5010\"]}", images[i]);
+        ck_assert_int_eq(take(body), ERR_OK);
+        if (i == 0)
+            memcpy(first, batch(0)->stacks[0].hash, sizeof(first));
+        ck_assert_int_eq(memcmp(first, batch(0)->stacks[0].hash, sizeof(first)), 0);
+        ck_assert_int_eq(batch(0)->images[0].has_vmaddr, i == 2);
+        if (i == 2)
+            ck_assert_uint_eq(batch(0)->images[0].vmaddr, 0x100000000);
+        ingest_result_done(&result);
+    }
+}
+END_TEST
+
+START_TEST(image_sets)
+{
+    ck_assert_int_eq(take_as("{" APP "," IMAGES ",\"image_set\":\"s1\",\"reports\":[{\"id\":\"a\","
+                             "\"stack\":[\"0x100400010\"]}]}\n"
+                             "{" APP ",\"image_set\":\"s1\",\"reports\":[{\"id\":\"b\","
+                             "\"stack\":[\"0x100400010\"]}]}\n"
+                             "{" APP ",\"image_set\":\"s2\",\"reports\":[{\"id\":\"c\","
+                             "\"stack\":[\"0x100400010\"]}]}",
+                             INGEST_NDJSON, NULL, NULL),
+                     ERR_OK);
+    ck_assert_uint_eq(result.reports, 2);
+    ck_assert_uint_eq(batch(0)->stack_count, 1);
+    ck_assert_str_eq(batch(0)->image_set, "s1");
+    ck_assert_uint_gt(batch(0)->image_set_len, 0);
+    ck_assert_uint_eq(result.need_image_set_count, 1);
+    ck_assert_str_eq(result.need_image_sets[0], "s2");
+    ck_assert_str_eq(result.rejected[0].reason, "unknown_image_set");
+    ingest_result_done(&result);
+}
+END_TEST
+
+START_TEST(skipped_stacks_and_frame_drops)
+{
+    ck_assert_int_eq(
+        take("{" APP ",\"reports\":[{\"id\":\"a\",\"stack_skipped\":\"cpu_high\"},"
+             "{\"id\":\"b\",\"threshold_type\":\"fps_30\",\"frame_gaps_ms\":[33,50.5]}]}"),
+        ERR_OK);
+    const struct op_batch *b = batch(0);
+    ck_assert_uint_eq(b->report_count, 2);
+    ck_assert_uint_eq(b->reports[0].stack, NO_STACK);
+    ck_assert_str_eq(b->reports[0].stack_skipped, "cpu_high");
+    ck_assert_int_eq(b->reports[1].kind, REPORT_FRAME_DROP);
+    ck_assert_uint_eq(b->reports[1].frame_gap_count, 2);
+    ck_assert_int_eq(b->reports[1].frame_gaps_ms[1], 50);
+    ingest_result_done(&result);
+}
+END_TEST
+
+START_TEST(what_must_not_be_stored_is_dropped)
+{
+    ck_assert_int_eq(take("{" APP ",\"id\":\"a\",\"stack\":[1],\"page\":\"user a@example.com\","
+                          "\"path\":[\"Home\",\"10.1.2.3\"],\"idfv\":\"x\",\"tags\":{\"mail\":"
+                          "\"a@example.com\",\"ok\":true,\"deep\":{\"x\":1}}}"),
+                     ERR_OK);
+    const struct op_report *r = &batch(0)->reports[0];
+    ck_assert_str_eq(r->page, "(removed)");
+    ck_assert_str_eq(r->path, "(removed)");
+    ck_assert_str_eq(r->tags, "{\"ok\":true}");
+    ck_assert_uint_eq(result.dropped_count, 4);
+    ingest_result_done(&result);
+}
+END_TEST
+
+START_TEST(content_id_is_stable)
+{
+    static const char *const bodies[] = {
+        "{" APP ",\"stack\":[1],\"timestamp\":1795299990000}",
+        "{\"timestamp\":1795299990000, \"stack\":[1]," APP "}",
+        "{" APP ",\"stack\":[2],\"timestamp\":1795299990000}",
+    };
+    char id[3][64];
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(take(bodies[i]), ERR_OK);
+        snprintf(id[i], sizeof(id[i]), "%s", batch(0)->reports[0].id);
+        ingest_result_done(&result);
+    }
+    ck_assert_str_eq(id[0], id[1]);
+    ck_assert_str_ne(id[0], id[2]);
+}
+END_TEST
+
+START_TEST(apps_are_kept_apart)
+{
+    ck_assert_int_eq(take("[{\"bundle_id\":\"a\",\"id\":\"x\",\"stack\":[1]},"
+                          "{\"bundle_id\":\"b\",\"id\":\"x\",\"stack\":[1]}]"),
+                     ERR_OK);
+    ck_assert_uint_eq(result.op->u.batches.count, 2);
+    ck_assert_int_ne(memcmp(batch(0)->stacks[0].hash, batch(1)->stacks[0].hash, STACK_HASH_SIZE),
+                     0);
+    ck_assert_int_ne(memcmp(batch(0)->reports[0].id_hash, batch(1)->reports[0].id_hash, 16), 0);
+    ingest_result_done(&result);
+}
+END_TEST
+
+START_TEST(deep_stacks_are_cut_at_the_outer_end)
+{
+    size_t frames = INGEST_LIMITS_DEFAULT.frames + 5;
+    char *body = malloc(frames * 8 + 200);
+    size_t n = (size_t)snprintf(body, 100, "{" APP ",\"id\":\"a\",\"stack\":[");
+    for (size_t i = 0; i < frames; i++)
+        n += (size_t)snprintf(body + n, 16, "%s%zu", i ? "," : "", i + 1);
+    snprintf(body + n, 16, "]}");
+    ck_assert_int_eq(take(body), ERR_OK);
+    ck_assert_uint_eq(batch(0)->stacks[0].frame_count, INGEST_LIMITS_DEFAULT.frames);
+    ck_assert_uint_eq(result.dropped_count, 1);
+    ck_assert_str_eq(result.dropped[0].path, "stack");
+    ingest_result_done(&result);
+    free(body);
+}
+END_TEST
+
+START_TEST(memory_is_capped)
+{
+    struct ingest_limits tight = INGEST_LIMITS_DEFAULT;
+    tight.arena_bytes = 4096;
+    char body[20000];
+    size_t n = (size_t)snprintf(body, sizeof(body), "{" APP ",\"reports\":[");
+    for (int i = 0; i < 200; i++)
+        n += (size_t)snprintf(body + n, sizeof(body) - n, "%s{\"id\":\"r%d\",\"stack\":[1,2,3]}",
+                              i ? "," : "", i);
+    snprintf(body + n, sizeof(body) - n, "]}");
+    struct ingest_request request = {
+        .body = body, .len = strlen(body), .media = INGEST_JSON, .now_ms = NOW, .limits = &tight};
+    ck_assert_int_eq(ingest_body(&request, &result, &err), ERR_LIMIT);
+    tight = INGEST_LIMITS_DEFAULT;
+    tight.reports = 199;
+    ck_assert_int_eq(ingest_body(&request, &result, &err), ERR_LIMIT);
+    tight.reports = 200;
+    ck_assert_int_eq(ingest_body(&request, &result, &err), ERR_OK);
+    ck_assert_uint_eq(result.reports, 200);
+    ingest_result_done(&result);
+}
+END_TEST
+
+UNIT_MAIN("ingest", batch_object, flat_report_as_documented, one_bad_report_is_refused_alone,
+          ndjson_lines_fail_alone, bodies_that_are_no_batch, all_refused_is_no_error,
+          bound_token_takes_no_other_app, device_clock, equal_stacks_are_folded,
+          outermost_first_is_turned, stalled_thread_is_the_stack,
+          longest_stage_of_samples_is_the_culprit, slide_alone_gives_the_same_stack, image_sets,
+          skipped_stacks_and_frame_drops, what_must_not_be_stored_is_dropped, content_id_is_stable,
+          apps_are_kept_apart, deep_stacks_are_cut_at_the_outer_end, memory_is_capped)
