@@ -21,7 +21,7 @@ WARN := -Wall -Wextra -Wshadow -Wvla -Wpointer-arith -Wstrict-prototypes -Wmissi
         -Wwrite-strings -Wundef -Wformat=2 -Wswitch-enum -Werror
 HARDEN := -fstack-protector-strong -fPIE $(if $(findstring -fsanitize,$(CFLAGS_EXTRA)),,-D_FORTIFY_SOURCE=2)
 CFLAGS ?= -O2 -g
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -I. -I$(BUILD)/gen $(WARN) $(HARDEN) $(CFLAGS) $(PKG_CFLAGS) \
+ALL_CFLAGS = -std=gnu11 -include base/banned.h -D_GNU_SOURCE -I. -I$(BUILD)/gen $(WARN) $(HARDEN) $(CFLAGS) $(PKG_CFLAGS) \
              -MMD -MP -pthread $(CFLAGS_EXTRA)
 ALL_LDFLAGS = -pthread -pie -Wl,-z,relro,-z,now $(LDFLAGS_EXTRA)
 
@@ -72,5 +72,6 @@ $(BUILD)/%.o: %.c
 generated:
 
 include tests/tests.mk
+include tests/lint/lint.mk
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

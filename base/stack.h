@@ -85,8 +85,8 @@ struct resolved_frame {
     struct raw_frame raw;
     enum frame_status status;
     bool approximate;
-    bool in_app;            /* its image is not known to be the system's; rules have the last word */
-    bool has_index;         /* a symbol index was there (status OUT_OF_RANGE or RESOLVED by it) */
+    bool in_app;    /* its image is not known to be the system's; rules have the last word */
+    bool has_index; /* a symbol index was there (status OUT_OF_RANGE or RESOLVED by it) */
     const char *image_name; /* "Shop", NULL when the image is not known */
     /* Where an IMAGE_GROUP frame was placed at last; else the raw values. */
     struct uuid image;

@@ -1,0 +1,44 @@
+# `make lint`: formatting, banned calls, include rules, house rules, cppcheck, clang-tidy. The last
+# two remember what was clean under $(BUILD)/lint.
+
+CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 clang-format-19 clang-format 2>/dev/null))
+CLANG_TIDY   ?= $(firstword $(shell command -v clang-tidy-14 clang-tidy-19 clang-tidy 2>/dev/null))
+LINT_SRC      = $(foreach l,$(LIBS),$(SRC_$(l))) $(DAEMON_SRC)
+FORMAT_SRC    = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
+
+.PHONY: lint
+lint: lint-format lint-rules lint-cppcheck lint-tidy
+
+# The layout is that of clang-format 14: other versions differ in details.
+.PHONY: lint-format
+lint-format:
+	@echo "  LINT    clang-format"
+	$(Q)case "$$($(CLANG_FORMAT) --version 2>/dev/null)" in \
+	*"version 14."*) $(CLANG_FORMAT) --dry-run -Werror $(wildcard $(FORMAT_SRC)) ;; \
+	*) echo "          skipped: needs clang-format 14" ;; \
+	esac
+
+.PHONY: lint-rules
+lint-rules:
+	@echo "  LINT    include rules, house rules"
+	$(Q)tests/lint/check-includes && tests/lint/check-shape
+
+.PHONY: lint-cppcheck
+lint-cppcheck: generated
+	@echo "  LINT    cppcheck"
+	$(Q)mkdir -p $(BUILD)/lint/cppcheck
+	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
+	    --suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
+	    --suppress=checkersReport --cppcheck-build-dir=$(BUILD)/lint/cppcheck \
+	    --error-exitcode=1 -j 2 -I. -I$(BUILD)/gen -D_GNU_SOURCE $(LINT_SRC) 2>$(BUILD)/lint/cppcheck.txt || \
+	    { cat $(BUILD)/lint/cppcheck.txt; exit 1; }
+
+TIDY_MARKS = $(LINT_SRC:%.c=$(BUILD)/lint/%.tidy)
+.PHONY: lint-tidy
+lint-tidy: $(TIDY_MARKS)
+$(BUILD)/lint/%.tidy: %.c .clang-tidy | generated
+	@mkdir -p $(@D)
+	@echo "  TIDY    $<"
+	$(Q)$(CLANG_TIDY) --quiet $< -- -std=gnu11 -D_GNU_SOURCE -I. -I$(BUILD)/gen $(PKG_CFLAGS) \
+	    >$@.txt 2>/dev/null || { cat $@.txt; exit 1; }
+	$(Q)touch $@
