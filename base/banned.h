@@ -1,9 +1,11 @@
 /*
  * banned - calls this project does not make.
  *
- * Purpose: a call of one of these is a compile error with the reason in its name. The build
- * force-includes this file after the system's headers (see Makefile, LINT), so nobody includes it.
- * Each of them either has no bound, hides truncation, or is not safe with threads.
+ * Purpose: a call of one of these is a compile error. The build force-includes this file into every
+ * translation unit, so nobody includes it. Each of them has no bound, hides truncation, or is not
+ * safe with threads.
+ *
+ * Threads, memory: none.
  */
 #ifndef STALLSYM_BASE_BANNED_H
 #define STALLSYM_BASE_BANNED_H
@@ -16,6 +18,11 @@
 
 #pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf gets
 #pragma GCC poison strtok gmtime localtime ctime asctime mktime
-#pragma GCC poison atoi atol atoll atof alloca tmpnam mktemp system
+#pragma GCC poison atoi atol atoll atof tmpnam mktemp
+
+/* Names that others use for other things: only the call is an error. */
+#undef alloca
+#define alloca(size)    alloca_is_banned
+#define system(command) system_is_banned
 
 #endif

@@ -105,21 +105,21 @@ struct parallel_for *parallel_new(size_t workers)
     return &p->face;
 }
 
-void parallel_free(struct parallel_for *face)
+void parallel_free(struct parallel_for *p)
 {
-    if (!face)
+    if (!p)
         return;
-    struct pool *p = face->self;
-    pthread_mutex_lock(&p->lock);
-    p->stop = true;
-    pthread_cond_broadcast(&p->wake);
-    pthread_mutex_unlock(&p->lock);
-    for (size_t i = 0; i < p->helper_count; i++)
-        thread_join(&p->helpers[i].thread);
-    pthread_cond_destroy(&p->finished);
-    pthread_cond_destroy(&p->wake);
-    pthread_mutex_destroy(&p->lock);
-    free(p);
+    struct pool *pool = p->self;
+    pthread_mutex_lock(&pool->lock);
+    pool->stop = true;
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+    for (size_t i = 0; i < pool->helper_count; i++)
+        thread_join(&pool->helpers[i].thread);
+    pthread_cond_destroy(&pool->finished);
+    pthread_cond_destroy(&pool->wake);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
 }
 
 void parallel_run(const struct parallel_for *p, size_t count,

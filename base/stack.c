@@ -175,7 +175,7 @@ enum err raw_stack_decode(const void *data, size_t len, struct arena *arena, str
 
 static uint64_t zigzag(uint64_t delta)
 {
-    return delta << 1 ^ (uint64_t)((int64_t)delta >> 63);
+    return delta << 1 ^ (~(delta >> 63) + 1);
 }
 
 static uint64_t unzigzag(uint64_t v)
