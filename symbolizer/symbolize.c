@@ -1,0 +1,372 @@
+#include "symbolizer/symbolize.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/frame_cache.h"
+#include "symbolizer/gsym_read.h"
+#include "symbolizer/sigbus_guard.h"
+
+#define TEXT_MAX     8192 /* of one name or path of an index; longer ones are cut */
+#define SCRATCH_SIZE (GSYM_FRAMES_MAX * 3 * TEXT_MAX)
+
+struct symbolizer {
+    struct index_cache *cache;
+    struct frame_cache *frames;
+    struct symbolizer_stats stats;
+    struct frame scratch_frames[GSYM_FRAMES_MAX];
+    char *scratch; /* texts read from a mapped file, before anything is allocated for them */
+};
+
+enum index_state { INDEX_NONE, INDEX_OPEN, INDEX_UNAVAILABLE };
+
+/* An image of the stack at hand. */
+struct stack_image {
+    struct uuid id;
+    enum image_kind kind;
+    enum index_state index;
+    bool in_app;
+    const char *name;
+    struct index_ref *ref; /* INDEX_OPEN, and until the stack is done */
+};
+
+/* One call of symbolizer_stack. */
+struct job {
+    struct symbolizer *s;
+    const struct image_lookup *lookup;
+    struct arena *arena;
+    struct stack_image *images;
+    size_t image_count;
+    struct uuid *missing;
+    size_t missing_count;
+    struct uuid *unavailable;
+    size_t unavailable_count;
+};
+
+struct symbolizer *symbolizer_new(struct index_cache *cache, size_t frame_cache_entries)
+{
+    struct symbolizer *s = calloc(1, sizeof(*s));
+    if (!s)
+        return NULL;
+    s->cache = cache;
+    s->frames = frame_cache_new(frame_cache_entries);
+    s->scratch = malloc(SCRATCH_SIZE);
+    if (!s->frames || !s->scratch) {
+        symbolizer_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+void symbolizer_free(struct symbolizer *s)
+{
+    if (!s)
+        return;
+    frame_cache_free(s->frames);
+    free(s->scratch);
+    free(s);
+}
+
+void symbolizer_stats(const struct symbolizer *s, struct symbolizer_stats *ret)
+{
+    *ret = s->stats;
+}
+
+/* --- one address --------------------------------------------------------------------------- */
+
+static const char *copy_text(char **at, const char *s)
+{
+    if (!s)
+        return NULL;
+    size_t n = strnlen(s, TEXT_MAX - 1);
+    char *here = *at;
+    memcpy(here, s, n);
+    here[n] = 0;
+    *at += n + 1;
+    return here;
+}
+
+/* Reads the frames into the scratch memory; everything that touches the mapping is in here. */
+static size_t read_frames(struct symbolizer *s, const struct gsym *g, uint64_t address)
+{
+    struct gsym_frame found[GSYM_FRAMES_MAX];
+    char path[GSYM_PATH_MAX];
+    char *at = s->scratch;
+    size_t count = gsym_lookup(g, address, found, GSYM_FRAMES_MAX);
+    for (size_t i = 0; i < count; i++) {
+        const struct gsym_frame *from = &found[i];
+        struct frame *to = &s->scratch_frames[i];
+        to->mangled = copy_text(&at, from->name);
+        to->function = from->display == from->name ? to->mangled : copy_text(&at, from->display);
+        to->file = copy_text(&at, gsym_frame_file(from, path));
+        to->line = from->line;
+        to->inlined = from->inlined;
+        to->local = from->local;
+    }
+    return count;
+}
+
+/* False when the mapping failed. */
+static bool read_guarded(struct symbolizer *s, const struct gsym *g, uint64_t address,
+                         size_t *ret_count)
+{
+    struct sigbus_guard guard;
+    if (sigbus_guard_enter(&guard) != 0)
+        return false;
+    *ret_count = read_frames(s, g, address);
+    sigbus_guard_leave(&guard);
+    return true;
+}
+
+/* --- images of the stack ------------------------------------------------------------------- */
+
+/* Images that every process has, for reports without paths. */
+static bool is_known_system_name(const char *name)
+{
+    static const char *const names[] = {
+        "AVFAudio",
+        "AVFoundation",
+        "AttributeGraph",
+        "BaseBoard",
+        "BoardServices",
+        "CFNetwork",
+        "Combine",
+        "CoreData",
+        "CoreFoundation",
+        "CoreGraphics",
+        "CoreImage",
+        "CoreLocation",
+        "CoreMedia",
+        "CoreText",
+        "CoreVideo",
+        "Foundation",
+        "FrontBoardServices",
+        "GraphicsServices",
+        "ImageIO",
+        "IOKit",
+        "IOSurface",
+        "JavaScriptCore",
+        "Metal",
+        "Network",
+        "QuartzCore",
+        "Security",
+        "SwiftUI",
+        "SwiftUICore",
+        "UIFoundation",
+        "UIKit",
+        "UIKitCore",
+        "WebCore",
+        "WebKit",
+        "dyld",
+        "dyld_sim",
+        "libc++.1.dylib",
+        "libc++abi.dylib",
+        "libdispatch.dylib",
+        "libdyld.dylib",
+        "libobjc.A.dylib",
+        "libsqlite3.dylib",
+        "libxpc.dylib",
+    };
+    static const char *const prefixes[] = {"libsystem_", "libSystem", "libswift"};
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    }
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void learn_facts(struct job *j, struct stack_image *image)
+{
+    struct image_facts facts = {0};
+    if (j->lookup && j->lookup->facts)
+        j->lookup->facts(j->lookup->ctx, &image->id, &facts);
+    image->name = facts.name ? arena_strdup(j->arena, facts.name) : NULL;
+    switch (facts.class) {
+    case IMAGE_CLASS_APP:
+        image->in_app = true;
+        break;
+    case IMAGE_CLASS_SYSTEM:
+        image->in_app = false;
+        break;
+    case IMAGE_CLASS_UNKNOWN:
+        image->in_app = !image->name || !is_known_system_name(image->name);
+        break;
+    }
+}
+
+static void add_once(struct uuid *list, size_t *count, const struct uuid *id)
+{
+    for (size_t i = 0; i < *count; i++) {
+        if (uuid_equal(&list[i], id))
+            return;
+    }
+    list[(*count)++] = *id;
+}
+
+/* The image of a frame, with its index open where there is one. ERR_BUSY and ERR_NO_MEMORY end the
+ * whole stack: they say nothing about the image, and the stack must not be stored without it. */
+static enum err open_image(struct job *j, const struct uuid *id, enum image_kind kind,
+                           struct stack_image **ret, struct error *err)
+{
+    for (size_t i = j->image_count; i > 0; i--) {
+        if (j->images[i - 1].kind == kind && uuid_equal(&j->images[i - 1].id, id)) {
+            *ret = &j->images[i - 1];
+            return ERR_OK;
+        }
+    }
+    struct stack_image *image = &j->images[j->image_count];
+    *image = (struct stack_image){.id = *id, .kind = kind};
+    if (kind == IMAGE_UUID && !uuid_is_nil(id)) {
+        enum err rc = index_cache_acquire(j->s->cache, id, &image->ref, err);
+        if (rc == ERR_BUSY || rc == ERR_NO_MEMORY)
+            return rc;
+        if (rc == ERR_OK)
+            image->index = INDEX_OPEN;
+        else if (rc == ERR_NOT_FOUND)
+            add_once(j->missing, &j->missing_count, id);
+        else
+            image->index = INDEX_UNAVAILABLE;
+    }
+    if (image->index == INDEX_UNAVAILABLE)
+        add_once(j->unavailable, &j->unavailable_count, id);
+    j->image_count++;
+    learn_facts(j, image);
+    *ret = image;
+    return ERR_OK;
+}
+
+static void close_images(struct job *j)
+{
+    for (size_t i = 0; i < j->image_count; i++)
+        index_cache_release(j->s->cache, j->images[i].ref);
+}
+
+static void poison_image(struct job *j, struct stack_image *image)
+{
+    index_cache_poison(j->s->cache, image->ref);
+    image->index = INDEX_UNAVAILABLE;
+    add_once(j->unavailable, &j->unavailable_count, &image->id);
+}
+
+/* --- frames -------------------------------------------------------------------------------- */
+
+/* Frames of an offset into an open image; sets the status. */
+static enum err look_up(struct job *j, struct stack_image *image, struct resolved_frame *f,
+                        struct error *err)
+{
+    const struct gsym *g = index_ref_gsym(image->ref);
+    uint64_t generation = index_ref_generation(image->ref);
+    uint64_t address = gsym_info(g)->text_vmaddr + f->offset;
+    size_t count = 0;
+    if (f->raw.kind == FRAME_RETURN)
+        address--;
+    const struct frame_block *block = frame_cache_get(j->s->frames, generation, address);
+    if (block) {
+        j->s->stats.cache_hits++;
+        count = block->count;
+        f->frames = count > 0 ? frame_block_copy(block, j->arena) : NULL;
+    } else if (read_guarded(j->s, g, address, &count)) {
+        frame_cache_put(j->s->frames, generation, address, j->s->scratch_frames, count);
+        f->frames = count > 0 ? frames_copy(j->s->scratch_frames, count, j->arena) : NULL;
+    } else {
+        poison_image(j, image);
+        f->status = FRAME_NO_SYMBOLS;
+        return ERR_OK;
+    }
+    if (count > 0 && !f->frames)
+        return error_set(err, ERR_NO_MEMORY, "no memory for the frames of a stack");
+    f->has_index = true;
+    f->frame_count = count;
+    f->status = count > 0 ? FRAME_RESOLVED : FRAME_OUT_OF_RANGE;
+    return ERR_OK;
+}
+
+/* A name the device gave, where no symbol file has a better one. */
+static enum err use_device_name(struct job *j, struct resolved_frame *f, struct error *err)
+{
+    if (f->frame_count > 0 || !f->raw.symbol || !f->raw.symbol[0])
+        return ERR_OK;
+    struct frame device = {.function = f->raw.symbol};
+    f->frames = frames_copy(&device, 1, j->arena);
+    if (!f->frames)
+        return error_set(err, ERR_NO_MEMORY, "no memory for the frames of a stack");
+    f->frame_count = 1;
+    return ERR_OK;
+}
+
+static enum err resolve_in_image(struct job *j, enum image_kind kind, struct resolved_frame *f,
+                                 struct error *err)
+{
+    struct stack_image *image = NULL;
+    enum err rc = open_image(j, &f->image, kind, &image, err);
+    if (rc != ERR_OK)
+        return rc;
+    f->image_name = image->name;
+    f->in_app = image->in_app;
+    f->status = FRAME_NO_SYMBOLS;
+    return image->index == INDEX_OPEN ? look_up(j, image, f, err) : ERR_OK;
+}
+
+static enum err resolve_frame(struct job *j, const struct raw_frame *raw, struct resolved_frame *f,
+                              struct error *err)
+{
+    const struct image_lookup *lookup = j->lookup;
+    enum err rc = ERR_OK;
+    j->s->stats.frames++;
+    f->raw = *raw;
+    f->image = raw->image;
+    f->offset = raw->offset;
+    if (raw->symbol) {
+        f->raw.symbol = arena_strdup(j->arena, raw->symbol);
+        if (!f->raw.symbol)
+            return error_set(err, ERR_NO_MEMORY, "no memory for the frames of a stack");
+    }
+    switch (raw->image_kind) {
+    case IMAGE_NONE:
+        f->status = FRAME_NO_IMAGE;
+        break;
+    case IMAGE_UUID:
+    case IMAGE_NAMED:
+        rc = resolve_in_image(j, raw->image_kind, f, err);
+        break;
+    case IMAGE_GROUP:
+        if (lookup && lookup->place &&
+            lookup->place(lookup->ctx, &raw->image, raw->offset, &f->image, &f->offset)) {
+            rc = resolve_in_image(j, IMAGE_UUID, f, err);
+        } else {
+            f->status = FRAME_NO_SYMBOLS;
+            add_once(j->missing, &j->missing_count, &raw->image);
+        }
+        break;
+    }
+    return rc == ERR_OK ? use_device_name(j, f, err) : rc;
+}
+
+enum err symbolizer_stack(struct symbolizer *s, const struct raw_stack *raw,
+                          const struct image_lookup *images, struct arena *arena,
+                          struct symbolized *ret, struct error *err)
+{
+    struct job j = {.s = s, .lookup = images, .arena = arena};
+    struct resolved_frame *frames = arena_array(arena, raw->count, sizeof(*frames));
+    j.images = arena_array(arena, raw->count, sizeof(*j.images));
+    j.missing = arena_array(arena, raw->count, sizeof(*j.missing));
+    j.unavailable = arena_array(arena, raw->count, sizeof(*j.unavailable));
+    if (!frames || !j.images || !j.missing || !j.unavailable)
+        return error_set(err, ERR_NO_MEMORY, "no memory for a stack of %zu frames", raw->count);
+    enum err rc = ERR_OK;
+    for (size_t i = 0; i < raw->count && rc == ERR_OK; i++)
+        rc = resolve_frame(&j, &raw->frames[i], &frames[i], err);
+    close_images(&j);
+    if (rc != ERR_OK)
+        return rc;
+    ret->stack = (struct resolved_stack){.frames = frames, .count = raw->count};
+    ret->missing = j.missing;
+    ret->missing_count = j.missing_count;
+    ret->unavailable = j.unavailable;
+    ret->unavailable_count = j.unavailable_count;
+    return ERR_OK;
+}
