@@ -18,7 +18,7 @@ PKG_CFLAGS   := $(shell pkg-config --cflags $(PKGS) 2>/dev/null) $(DWARF_CFLAGS)
 PKG_LIBS     := $(DWARF_LIBS) $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 
 WARN := -Wall -Wextra -Wshadow -Wvla -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes \
-        -Wwrite-strings -Wundef -Wformat=2 -Wswitch-enum -Werror
+        -Wwrite-strings -Wundef -Wformat=2 -Wno-format-zero-length -Wswitch-enum -Werror
 HARDEN := -fstack-protector-strong -fPIE $(if $(findstring -fsanitize,$(CFLAGS_EXTRA)),,-D_FORTIFY_SOURCE=2)
 CFLAGS ?= -O2 -g
 ALL_CFLAGS = -std=gnu11 -include base/banned.h -D_GNU_SOURCE -I. -I$(BUILD)/gen $(WARN) $(HARDEN) $(CFLAGS) $(PKG_CFLAGS) \
