@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,10 +14,11 @@
 #include "symbolizer/archive_gzip.h"
 #include "symbolizer/object.h"
 
-#define HEAD_SIZE  4096 /* enough to know an object or a tar by */
-#define WINDOW     ((size_t)256 << 10)
-#define RATIO_FROM ((uint64_t)64 << 20) /* below this nothing is called a bomb */
-#define TAR_BLOCK  512
+#define HEAD_SIZE      4096 /* enough to know an object or a tar by */
+#define WINDOW         ((size_t)256 << 10)
+#define RATIO_FROM     ((uint64_t)64 << 20) /* below this nothing is called a bomb */
+#define TAR_BLOCK      512
+#define FOUR_GIGABYTES ((uint64_t)1 << 32)
 
 const struct archive_limits ARCHIVE_LIMITS_DEFAULT = {
     .member_bytes = (uint64_t)16 << 30,
@@ -25,7 +27,7 @@ const struct archive_limits ARCHIVE_LIMITS_DEFAULT = {
     .ratio = 200,
 };
 
-enum kind { KIND_NONE, KIND_OBJECT, KIND_ZIP, KIND_GZIP, KIND_FILTERED, KIND_TAR };
+enum kind { KIND_NONE, KIND_OBJECT, KIND_ZIP, KIND_ZIP_EMPTY, KIND_GZIP, KIND_FILTERED, KIND_TAR };
 
 struct walk {
     struct archive *archive;
@@ -51,7 +53,7 @@ struct magic_row {
 
 static const struct magic_row MAGICS[] = {
     {0, 4, "PK\003\004", KIND_ZIP},
-    {0, 4, "PK\005\006", KIND_ZIP}, /* without members */
+    {0, 4, "PK\005\006", KIND_ZIP_EMPTY}, /* begins with the end of its directory */
     {0, 3, "\037\213\010", KIND_GZIP},
     {0, 6,
      "\375"
@@ -112,7 +114,7 @@ static enum err archive_failed(const struct walk *w, const char *what, struct er
         code = ERR_IO;
     else if (strstr(text, "nsupported") || strstr(text, "ncrypt") || strstr(text, "assphrase"))
         code = ERR_UNSUPPORTED;
-    return error_set(err, code, "%s: %s", what, text);
+    return error_set(err, code, "%s: %.*s", what, (int)strcspn(text, "\n"), text);
 }
 
 static la_ssize_t read_gzip(struct archive *a, void *ctx, const void **ret)
@@ -159,10 +161,10 @@ static enum err open_archive(struct walk *w, int fd, struct error *err)
     } else {
         status = archive_read_open_fd(w->archive, fd, WINDOW);
     }
+    if (status != ARCHIVE_OK && w->kind == KIND_ZIP)
+        return error_set(err, ERR_FORMAT, "the zip is cut off or damaged: it has no directory");
     if (status != ARCHIVE_OK)
-        return archive_failed(
-            w, w->kind == KIND_ZIP ? "the zip is cut off or damaged" : "the archive is damaged",
-            err);
+        return archive_failed(w, "the archive is damaged", err);
     /* One filter and the file itself: a compressed file in a compressed file only hides its size. */
     if (archive_filter_count(w->archive) > 2)
         return error_set(err, ERR_UNSUPPORTED, "compressed more than once");
@@ -284,6 +286,14 @@ static enum err visit_entry(struct walk *w, struct archive_entry *entry, struct 
     return read_member(w, name, err);
 }
 
+static const char *damaged_archive(const struct walk *w)
+{
+    if (w->kind == KIND_ZIP && w->upload_bytes > FOUR_GIGABYTES)
+        return "the zip is damaged (those over 4 GB lack their 64-bit fields when macOS's Archive "
+               "Utility made them: use `ditto -c -k` or `zip`)";
+    return "the archive is cut off or damaged";
+}
+
 static enum err walk_entries(struct walk *w, struct error *err)
 {
     for (;;) {
@@ -292,7 +302,7 @@ static enum err walk_entries(struct walk *w, struct error *err)
         if (status == ARCHIVE_EOF)
             return ERR_OK;
         if (status != ARCHIVE_OK && status != ARCHIVE_WARN)
-            return archive_failed(w, "the archive is cut off or damaged", err);
+            return archive_failed(w, damaged_archive(w), err);
         enum err e = visit_entry(w, entry, err);
         if (e != ERR_OK)
             return e;
@@ -329,10 +339,14 @@ enum err archive_walk(const char *path, const struct archive_limits *limits,
 {
     struct walk w = {.limits = limits, .visitor = visitor};
     int fd = -1;
+    /* Under the C locale libarchive drops every name that is not ASCII. Of this thread only. */
+    locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
     enum err e = open_upload(path, &w, &fd, err);
-    if (e == ERR_OK)
+    bool empty = w.kind == KIND_ZIP_EMPTY;
+    if (e == ERR_OK && !empty)
         e = open_archive(&w, fd, err);
-    if (e == ERR_OK)
+    if (e == ERR_OK && !empty)
         e = walk_entries(&w, err);
     if (e == ERR_OK)
         *ret_objects = w.objects;
@@ -342,6 +356,10 @@ enum err archive_walk(const char *path, const struct archive_limits *limits,
     free(w.window);
     if (fd >= 0)
         close(fd);
+    if (utf8) {
+        uselocale(before);
+        freelocale(utf8);
+    }
     return e;
 }
 

@@ -8,10 +8,12 @@
 #include "symbolizer/elf_inflate.h"
 
 #define PAGE_SIZE_MIN  4096
+#define PREFIX         ".debug_"
+#define GNU_PREFIX     ".zdebug_"
 #define GNU_DEBUG_HEAD 12 /* "ZLIB" and a big-endian 64-bit size */
 
 struct debug_section {
-    const char *name; /* ".debug_info" */
+    const char *name; /* "info" of ".debug_info" */
     struct cursor bytes;
     uint8_t *owned; /* NULL: the bytes are in the file */
 };
@@ -70,6 +72,11 @@ static const char *elf_arch_name(unsigned machine, int bits, char out[OBJECT_ARC
     }
     snprintf(out, OBJECT_ARCH_SIZE, "machine-%u", machine);
     return out;
+}
+
+static bool has_prefix(const char *name, const char *prefix)
+{
+    return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
 static bool elf_recognize(const void *data, uint64_t size)
@@ -193,7 +200,7 @@ static enum err add_debug(struct elf *f, const GElf_Shdr *s, const char *name, s
     struct debug_section *d = &f->debug[f->debug_count];
     if (s->sh_type == SHT_NOBITS || s->sh_size == 0)
         return ERR_OK; /* the binary beside its .debug file */
-    d->name = gnu ? name + 2 : name;
+    d->name = name + (gnu ? sizeof(GNU_PREFIX) : sizeof(PREFIX)) - 1;
     if (!section_bytes(f, s, &d->bytes))
         return error_set(err, ERR_FORMAT, "section %.64s ends past the end of the file", name);
     f->debug_count++;
@@ -285,7 +292,7 @@ static enum err read_section(struct elf *f, Elf_Scn *scn, const char *name, stru
         e = take_code(f, elf_ndxscn(scn), &s, err);
     if (e != ERR_OK || !name)
         return e;
-    if (strncmp(name, ".debug_", 7) == 0 || strncmp(name, ".zdebug_", 8) == 0)
+    if (has_prefix(name, PREFIX) || has_prefix(name, GNU_PREFIX))
         return add_debug(f, &s, name, err);
     return ERR_OK;
 }
@@ -296,8 +303,10 @@ static enum err read_sections(struct elf *f, struct error *err)
     size_t names = 0;
     if (elf_getshdrnum(f->elf, &count) != 0 || elf_getshdrstrndx(f->elf, &names) != 0)
         return error_set(err, ERR_FORMAT, "the section table is damaged: %s", elf_errmsg(-1));
-    if (f->header.e_shoff && (count == 0 || f->header.e_shoff > f->size ||
-                              count > (f->size - f->header.e_shoff) / f->header.e_shentsize))
+    size_t entry = gelf_fsize(f->elf, ELF_T_SHDR, 1, EV_CURRENT);
+    if (f->header.e_shoff &&
+        (count == 0 || f->header.e_shentsize != entry || f->header.e_shoff > f->size ||
+         count > (f->size - f->header.e_shoff) / entry))
         return error_set(err, ERR_FORMAT, "the section table ends past the end of the file");
     if (count > ELF_SECTIONS_MAX)
         return error_set(err, ERR_LIMIT, "%zu sections, at most %d are read", count,
@@ -364,6 +373,9 @@ static enum err check_type(const struct elf *f, struct error *err)
 static bool elf_section(const void *reader, const char *name, struct cursor *ret)
 {
     const struct elf *f = reader;
+    if (!has_prefix(name, PREFIX))
+        return false;
+    name += sizeof(PREFIX) - 1;
     for (size_t i = 0; i < f->debug_count; i++) {
         if (strcmp(f->debug[i].name, name) == 0 && cursor_left(&f->debug[i].bytes) > 0) {
             *ret = f->debug[i].bytes;

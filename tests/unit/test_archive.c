@@ -1,0 +1,495 @@
+#include "symbolizer/archive.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "tests/support/files.h"
+#include "tests/support/macho_builder.h"
+#include "tests/support/unit.h"
+#include "tests/support/zip_builder.h"
+
+#define FEED "4C4C44DC"
+
+/* What the visitor saw. */
+struct seen {
+    char folder[64];
+    char upload[128];
+    char names[1024]; /* each followed by ';' */
+    size_t opened;
+    size_t complete;
+    uint64_t bytes;
+    bool refuse;
+};
+
+static int seen_open(void *ctx, const char *member, struct error *err)
+{
+    struct seen *s = ctx;
+    char path[128];
+    if (s->refuse) {
+        error_set(err, ERR_LIMIT, "the visitor says no");
+        return -1;
+    }
+    size_t len = strlen(s->names);
+    snprintf(s->names + len, sizeof(s->names) - len, "%s;", member);
+    snprintf(path, sizeof(path), "%s/out-%zu", s->folder, s->opened++);
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
+static enum err seen_close(void *ctx, int fd, bool complete, struct error *err)
+{
+    struct seen *s = ctx;
+    struct stat st;
+    (void)err;
+    ck_assert_int_eq(fstat(fd, &st), 0);
+    s->bytes += (uint64_t)st.st_size;
+    s->complete += complete;
+    close(fd);
+    return ERR_OK;
+}
+
+static void seen_begin(struct seen *s)
+{
+    memset(s, 0, sizeof(*s));
+    scratch_make(s->folder, sizeof(s->folder));
+    snprintf(s->upload, sizeof(s->upload), "%s/upload", s->folder);
+}
+
+static enum err walk_path(struct seen *s, const char *path, const struct archive_limits *limits,
+                          size_t *objects, struct error *err)
+{
+    const struct archive_visitor v = {seen_open, seen_close, s};
+    *err = (struct error){.code = ERR_OK};
+    return archive_walk(path, limits, &v, objects, err);
+}
+
+static enum err walk(struct seen *s, const void *data, size_t len, size_t *objects,
+                     struct error *err)
+{
+    write_file(s->upload, data, len);
+    return walk_path(s, s->upload, &ARCHIVE_LIMITS_DEFAULT, objects, err);
+}
+
+/* The upload is refused with this code and text, and no object was complete. */
+static void ck_refused(const struct buf *file, enum err code, const char *text)
+{
+    struct seen s;
+    struct error err;
+    size_t objects = 99;
+    seen_begin(&s);
+    enum err e = walk(&s, file->data, file->len, &objects, &err);
+    ck_assert_msg(e == code, "%s: %d \"%s\"", text, e, err.text);
+    ck_assert_msg(strstr(err.text, text) != NULL, "\"%s\" says nothing of \"%s\"", err.text, text);
+    ck_assert_uint_eq(objects, 99);
+    scratch_remove(s.folder);
+}
+
+static void ck_walk(const void *data, size_t len, const char *names, uint64_t bytes)
+{
+    struct seen s;
+    struct error err;
+    size_t objects = 0;
+    seen_begin(&s);
+    ck_assert_msg(walk(&s, data, len, &objects, &err) == ERR_OK, "%s", err.text);
+    ck_assert_str_eq(s.names, names);
+    ck_assert_uint_eq(s.complete, s.opened);
+    ck_assert_uint_eq(objects, s.opened);
+    ck_assert_uint_eq(s.bytes, bytes);
+    scratch_remove(s.folder);
+}
+
+START_TEST(zip_of_every_kind_of_member)
+{
+    struct buf object, file;
+    struct zip_builder z;
+    macho_sample(&object);
+    zip_begin(&z);
+    const struct zip_member members[] = {
+        {.name = "A.dSYM/", .mode = 040755},
+        {.name = "A.dSYM/Contents/Info.plist", .data = "<plist/>", .len = 8},
+        {.name = "A.dSYM/Contents/Resources/DWARF/A",
+         .data = object.data,
+         .len = object.len,
+         .deflate = true},
+        {.name = "stored", .data = object.data, .len = object.len},
+        {.name = "streamed",
+         .data = object.data,
+         .len = object.len,
+         .deflate = true,
+         .descriptor = true},
+        {.name = "large", .data = object.data, .len = object.len, .deflate = true, .zip64 = true},
+        {.name = "../../slip", .data = object.data, .len = object.len},
+        {.name = "/etc/slip", .data = object.data, .len = object.len},
+        {.name = "link", .data = "/etc/passwd", .len = 11, .mode = 0120777},
+        {.name = "__MACOSX/._A", .data = object.data, .len = object.len},
+        {.name = "A.dSYM/._B", .data = object.data, .len = object.len},
+        {.name = "A.dSYM/.DS_Store", .data = object.data, .len = object.len},
+        {.name = "na\xc3\xafve", .data = object.data, .len = object.len, .flags = 0x800},
+        {.name = "empty", .data = "", .len = 0},
+    };
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+        zip_add(&z, &members[i]);
+    zip_finish(&z, &file);
+    ck_walk(file.data, file.len,
+            "A.dSYM/Contents/Resources/DWARF/A;stored;streamed;large;../../slip;/etc/slip;"
+            "na\xc3\xafve;",
+            7 * object.len);
+    buf_done(&file);
+    buf_done(&object);
+}
+END_TEST
+
+START_TEST(damaged_zips_are_refused)
+{
+    struct buf object, file;
+    struct zip_builder z;
+    macho_sample(&object);
+    const struct zip_member good = {
+        .name = "A", .data = object.data, .len = object.len, .deflate = true};
+    const struct {
+        struct zip_member member;
+        enum err code;
+        const char *text;
+    } lies[] = {
+        {{.crc_xor = 1}, ERR_FORMAT, "CRC"},
+        {{.said_size = 100}, ERR_FORMAT, "A: "},
+        {{.said_size = 1 << 20}, ERR_FORMAT, "A: "},
+        {{.flags = 1}, ERR_UNSUPPORTED, "encrypt"},
+    };
+    for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+        struct zip_member m = good;
+        m.crc_xor = lies[i].member.crc_xor;
+        m.said_size = lies[i].member.said_size;
+        m.flags = lies[i].member.flags;
+        zip_begin(&z);
+        zip_add(&z, &m);
+        zip_finish(&z, &file);
+        ck_refused(&file, lies[i].code, lies[i].text);
+        buf_done(&file);
+    }
+    buf_done(&object);
+}
+END_TEST
+
+/* Cut anywhere, a zip has lost its directory: nothing of it counts. */
+START_TEST(cut_zips_are_refused)
+{
+    struct buf object, file;
+    struct zip_builder z;
+    macho_sample(&object);
+    zip_begin(&z);
+    const struct zip_member m = {.name = "A", .data = object.data, .len = object.len};
+    zip_add(&z, &m);
+    zip_finish(&z, &file);
+    size_t whole = file.len;
+    for (size_t len = whole - 1; len > 4; len = len > 200 ? len - 61 : len - 1) {
+        file.len = len;
+        ck_refused(&file, ERR_FORMAT, "");
+    }
+    buf_done(&file);
+    buf_done(&object);
+}
+END_TEST
+
+START_TEST(overlapping_members_are_refused)
+{
+    struct buf object, file, outer;
+    struct zip_builder inner, z;
+    macho_sample(&object);
+    /* A stored member that is itself a local header with an object: both places are in the
+     * directory, as the well-known bombs have it. */
+    zip_begin(&inner);
+    const struct zip_member m = {.name = "B", .data = object.data, .len = object.len};
+    zip_add(&inner, &m);
+    zip_finish(&inner, &file);
+    zip_begin(&z);
+    struct buf padded;
+    buf_init(&padded, 1 << 20);
+    buf_put(&padded, object.data, object.len);
+    buf_put(&padded, file.data, file.len);
+    const struct zip_member a = {.name = "A", .data = padded.data, .len = padded.len};
+    struct zip_member b = m;
+    b.again = true;
+    b.again_shift = (uint32_t)(30 + 1 + object.len);
+    zip_add(&z, &a);
+    zip_add(&z, &b);
+    zip_finish(&z, &outer);
+    ck_refused(&outer, ERR_FORMAT, "B overlaps another member");
+    buf_done(&outer);
+    buf_done(&padded);
+    buf_done(&file);
+    buf_done(&object);
+}
+END_TEST
+
+static void tar_of(struct buf *out, int format, int filter, const struct buf *object)
+{
+    static const char *const names[] = {"A.dSYM/Contents/Resources/DWARF/A", "A.dSYM/note",
+                                        "./__MACOSX/x", "A.dSYM/._A"};
+    char *to = malloc(1 << 20);
+    size_t used = 0;
+    struct archive *a = archive_write_new();
+    struct archive_entry *e = archive_entry_new();
+    archive_write_add_filter(a, filter);
+    archive_write_set_format(a, format);
+    ck_assert_int_eq(archive_write_open_memory(a, to, 1 << 20, &used), ARCHIVE_OK);
+    for (int i = 0; i < 4; i++) {
+        const char *data = i == 1 ? "hello" : object->data;
+        size_t len = i == 1 ? 5 : object->len;
+        archive_entry_clear(e);
+        archive_entry_set_pathname(e, names[i]);
+        archive_entry_set_size(e, (la_int64_t)len);
+        archive_entry_set_filetype(e, AE_IFREG);
+        archive_entry_set_perm(e, 0644);
+        ck_assert_int_eq(archive_write_header(a, e), ARCHIVE_OK);
+        ck_assert_int_eq(archive_write_data(a, data, len), (la_ssize_t)len);
+    }
+    archive_entry_clear(e);
+    archive_entry_set_pathname(e, "hard");
+    archive_entry_set_filetype(e, AE_IFREG);
+    archive_entry_set_hardlink(e, "/etc/passwd");
+    ck_assert_int_eq(archive_write_header(a, e), ARCHIVE_OK);
+    archive_entry_free(e);
+    archive_write_close(a);
+    archive_write_free(a);
+    buf_init(out, 1 << 21);
+    buf_put(out, to, used);
+    free(to);
+}
+
+START_TEST(tar_of_every_kind)
+{
+    static const int kinds[][2] = {
+        {ARCHIVE_FORMAT_TAR_USTAR, ARCHIVE_FILTER_NONE},
+        {ARCHIVE_FORMAT_TAR_USTAR, ARCHIVE_FILTER_GZIP},
+        {ARCHIVE_FORMAT_TAR_PAX_INTERCHANGE, ARCHIVE_FILTER_GZIP},
+        {ARCHIVE_FORMAT_TAR_GNUTAR, ARCHIVE_FILTER_XZ},
+        {ARCHIVE_FORMAT_TAR_GNUTAR, ARCHIVE_FILTER_ZSTD},
+        {ARCHIVE_FORMAT_TAR_USTAR, ARCHIVE_FILTER_BZIP2},
+    };
+    struct buf object, file;
+    macho_sample(&object);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        tar_of(&file, kinds[i][0], kinds[i][1], &object);
+        ck_walk(file.data, file.len, "A.dSYM/Contents/Resources/DWARF/A;", object.len);
+        /* Cut in the middle it is refused, however it is packed. */
+        file.len /= 2;
+        ck_refused(&file, ERR_FORMAT, "");
+        buf_done(&file);
+    }
+    buf_done(&object);
+}
+END_TEST
+
+static void gzip_of(struct buf *out, const void *data, size_t len)
+{
+    z_stream s = {0};
+    ck_assert_int_eq(deflateInit2(&s, 9, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    size_t room = deflateBound(&s, len);
+    char *to = buf_reserve(out, room);
+    s.next_in = (Bytef *)(uintptr_t)data;
+    s.avail_in = (uInt)len;
+    s.next_out = (Bytef *)to;
+    s.avail_out = (uInt)room;
+    ck_assert_int_eq(deflate(&s, Z_FINISH), Z_STREAM_END);
+    buf_grow(out, room - s.avail_out);
+    deflateEnd(&s);
+}
+
+START_TEST(bare_objects)
+{
+    struct buf object, file;
+    macho_sample(&object);
+    ck_walk(object.data, object.len, ";", object.len);
+    buf_init(&file, 1 << 20);
+    gzip_of(&file, object.data, object.len);
+    ck_walk(file.data, file.len, ";", object.len);
+    buf_done(&file);
+    /* two gzip members and padding are one stream */
+    buf_init(&file, 1 << 20);
+    gzip_of(&file, object.data, 1000);
+    gzip_of(&file, object.data + 1000, object.len - 1000);
+    buf_put(&file, "\0\0\0\0", 4);
+    ck_walk(file.data, file.len, ";", object.len);
+    buf_done(&file);
+    /* zstd, whole */
+    buf_init(&file, 1 << 20);
+    char *to = buf_reserve(&file, ZSTD_compressBound(object.len));
+    buf_grow(&file, ZSTD_compress(to, ZSTD_compressBound(object.len), object.data, object.len, 3));
+    ck_walk(file.data, file.len, ";", object.len);
+    buf_done(&file);
+    buf_done(&object);
+}
+END_TEST
+
+START_TEST(damaged_gzip_is_refused)
+{
+    struct buf object, file;
+    macho_sample(&object);
+    buf_init(&file, 1 << 20);
+    gzip_of(&file, object.data, object.len);
+    file.data[file.len - 6] ^= 1; /* CRC */
+    ck_refused(&file, ERR_FORMAT, "gzip stream is damaged");
+    file.data[file.len - 6] ^= 1;
+    file.data[file.len - 1] ^= 1; /* length */
+    ck_refused(&file, ERR_FORMAT, "gzip stream is damaged");
+    file.data[file.len - 1] ^= 1;
+    file.len -= 4;
+    ck_refused(&file, ERR_FORMAT, "cut off");
+    file.len += 4;
+    buf_put(&file, "junk", 4);
+    ck_refused(&file, ERR_FORMAT, "not gzip");
+    buf_done(&file);
+    /* a gzip in a gzip only hides what it holds */
+    struct buf inner;
+    buf_init(&inner, 1 << 20);
+    gzip_of(&inner, object.data, object.len);
+    buf_init(&file, 1 << 20);
+    gzip_of(&file, inner.data, inner.len);
+    ck_walk(file.data, file.len, "", 0);
+    buf_done(&inner);
+    buf_done(&file);
+    buf_done(&object);
+}
+END_TEST
+
+START_TEST(other_files_are_no_archives)
+{
+    struct buf text;
+    buf_init(&text, 1 << 20);
+    buf_puts(&text, "hello, this is no archive, whatever its name is");
+    ck_refused(&text, ERR_FORMAT, "neither an archive nor an object file");
+    ck_assert(!archive_recognize(text.data, text.len));
+    buf_clear(&text);
+    ck_refused(&text, ERR_FORMAT, "neither an archive nor an object file");
+    ck_assert(!archive_recognize("", 0));
+    for (int i = 0; i < 1024; i++)
+        buf_u8(&text, 0);
+    ck_assert(!archive_recognize(text.data, text.len));
+    ck_assert(archive_recognize("PK\003\004", 4));
+    ck_assert(archive_recognize("\x1f\x8b\x08", 3));
+    ck_assert(archive_recognize("\xcf\xfa\xed\xfe", 4));
+    buf_done(&text);
+}
+END_TEST
+
+START_TEST(a_missing_file_is_an_error)
+{
+    struct seen s;
+    struct error err;
+    size_t objects = 0;
+    seen_begin(&s);
+    ck_assert_int_eq(walk_path(&s, s.upload, &ARCHIVE_LIMITS_DEFAULT, &objects, &err), ERR_IO);
+    ck_assert_int_eq(walk_path(&s, s.folder, &ARCHIVE_LIMITS_DEFAULT, &objects, &err), ERR_INVALID);
+    scratch_remove(s.folder);
+}
+END_TEST
+
+START_TEST(caps_hold)
+{
+    struct buf object, file;
+    struct zip_builder z;
+    struct seen s;
+    struct error err;
+    size_t objects = 0;
+    macho_sample(&object);
+    zip_begin(&z);
+    for (int i = 0; i < 4; i++) {
+        const struct zip_member m = {
+            .name = "A", .data = object.data, .len = object.len, .deflate = true};
+        zip_add(&z, &m);
+    }
+    zip_finish(&z, &file);
+    const struct {
+        struct archive_limits limits;
+        enum err code;
+        const char *text;
+    } rows[] = {
+        {{object.len, 4 * object.len, 4, 200}, ERR_OK, ""},
+        {{object.len - 1, 4 * object.len, 4, 200}, ERR_LIMIT, "A unpacks to more than"},
+        {{object.len, 4 * object.len - 1, 4, 200}, ERR_LIMIT, "the upload unpacks to more than"},
+        {{object.len, 4 * object.len, 3, 200}, ERR_LIMIT, "more than 3 files"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        seen_begin(&s);
+        write_file(s.upload, file.data, file.len);
+        enum err e = walk_path(&s, s.upload, &rows[i].limits, &objects, &err);
+        ck_assert_msg(e == rows[i].code, "row %zu: %d \"%s\"", i, e, err.text);
+        ck_assert_msg(strstr(err.text, rows[i].text) != NULL, "\"%s\"", err.text);
+        scratch_remove(s.folder);
+    }
+    buf_done(&file);
+    buf_done(&object);
+}
+END_TEST
+
+/* 100 MB of zeros behind an object's head: stopped once 64 MB are passed. */
+START_TEST(bombs_stop_early)
+{
+    struct buf object, file;
+    struct seen s;
+    struct error err;
+    size_t objects = 0;
+    size_t len = (size_t)100 << 20;
+    macho_sample(&object);
+    char *bomb = calloc(1, len);
+    memcpy(bomb, object.data, object.len);
+    buf_init(&file, (size_t)1 << 28);
+    gzip_of(&file, bomb, len);
+    free(bomb);
+    seen_begin(&s);
+    ck_assert_int_eq(walk(&s, file.data, file.len, &objects, &err), ERR_LIMIT);
+    ck_assert_msg(strstr(err.text, "times its size") != NULL, "%s", err.text);
+    ck_assert_uint_eq(s.complete, 0);
+    ck_assert_uint_le(s.bytes, (uint64_t)65 << 20);
+    scratch_remove(s.folder);
+    buf_done(&file);
+    buf_done(&object);
+}
+END_TEST
+
+START_TEST(the_visitor_may_refuse)
+{
+    struct buf object;
+    struct seen s;
+    struct error err;
+    size_t objects = 0;
+    macho_sample(&object);
+    seen_begin(&s);
+    s.refuse = true;
+    ck_assert_int_eq(walk(&s, object.data, object.len, &objects, &err), ERR_LIMIT);
+    ck_assert_str_eq(err.text, "the visitor says no");
+    scratch_remove(s.folder);
+    buf_done(&object);
+}
+END_TEST
+
+START_TEST(zstd_to_a_known_size)
+{
+    uint8_t data[5000], out[5000];
+    char packed[8000];
+    struct error err;
+    for (size_t i = 0; i < sizeof(data); i++)
+        data[i] = (uint8_t)(i * i >> 3);
+    size_t len = ZSTD_compress(packed, sizeof(packed), data, sizeof(data), 3);
+    struct cursor c = cursor_of(packed, len);
+    ck_assert_int_eq(archive_unpack_zstd(c, out, sizeof(out), &err), ERR_OK);
+    ck_assert_mem_eq(out, data, sizeof(data));
+    ck_assert_int_eq(archive_unpack_zstd(c, out, 4999, &err), ERR_FORMAT);
+    ck_assert_int_eq(archive_unpack_zstd(cursor_of(packed, len / 2), out, sizeof(out), &err),
+                     ERR_FORMAT);
+    ck_assert_int_eq(archive_unpack_zstd(cursor_of(data, 100), out, sizeof(out), &err), ERR_FORMAT);
+}
+END_TEST
+
+UNIT_MAIN("archive", zip_of_every_kind_of_member, damaged_zips_are_refused, cut_zips_are_refused,
+          overlapping_members_are_refused, tar_of_every_kind, bare_objects, damaged_gzip_is_refused,
+          other_files_are_no_archives, a_missing_file_is_an_error, caps_hold, bombs_stop_early,
+          the_visitor_may_refuse, zstd_to_a_known_size)
