@@ -362,35 +362,3 @@ enum err archive_walk(const char *path, const struct archive_limits *limits,
     }
     return e;
 }
-
-enum err archive_unpack_zstd(struct cursor in, uint8_t *out, uint64_t size, struct error *err)
-{
-    enum err e = ERR_OK;
-    struct archive_entry *entry = NULL;
-    struct archive *a = archive_read_new();
-    if (!a)
-        return error_set(err, ERR_NO_MEMORY, "no memory to decompress");
-    if (archive_read_support_filter_zstd(a) != ARCHIVE_OK ||
-        archive_read_support_format_raw(a) != ARCHIVE_OK) {
-        e = error_set(err, ERR_UNSUPPORTED, "this build cannot read zstd");
-        goto out;
-    }
-    uint64_t done = 0;
-    uint8_t more;
-    if (archive_read_open_memory(a, in.p, cursor_left(&in)) != ARCHIVE_OK ||
-        archive_read_next_header(a, &entry) != ARCHIVE_OK || archive_filter_count(a) != 2) {
-        e = error_set(err, ERR_FORMAT, "damaged zstd data");
-        goto out;
-    }
-    la_ssize_t n = 1;
-    while (done < size && n > 0) {
-        n = archive_read_data(a, out + done, size - done);
-        done += n > 0 ? (uint64_t)n : 0;
-    }
-    if (done != size || archive_read_data(a, &more, 1) != 0)
-        e = error_set(err, ERR_FORMAT, "damaged zstd data after %" PRIu64 " of %" PRIu64 " bytes",
-                      done, size);
-out:
-    archive_read_free(a);
-    return e;
-}

@@ -19,7 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/bytes.h"
 #include "base/error.h"
 
 struct archive_limits {
@@ -48,9 +47,5 @@ bool archive_recognize(const void *head, size_t len);
 enum err archive_walk(const char *path, const struct archive_limits *limits,
                       const struct archive_visitor *visitor, size_t *ret_objects,
                       struct error *err);
-
-/* Decompresses one zstd stream to exactly `size` bytes; ERR_FORMAT when it holds fewer or more. For
- * compressed ELF sections: libarchive is what knows zstd in this library. */
-enum err archive_unpack_zstd(struct cursor in, uint8_t *out, uint64_t size, struct error *err);
 
 #endif

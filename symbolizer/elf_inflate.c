@@ -2,8 +2,7 @@
 
 #include <inttypes.h>
 #include <zlib.h>
-
-#include "symbolizer/archive.h"
+#include <zstd.h>
 
 #define PIECE ((size_t)1 << 30) /* zlib counts in 32 bits */
 
@@ -39,6 +38,17 @@ static enum err inflate_zlib(struct cursor in, uint8_t *out, uint64_t size, stru
     return ERR_OK;
 }
 
+static enum err inflate_zstd(struct cursor in, uint8_t *out, uint64_t size, struct error *err)
+{
+    size_t done = ZSTD_decompress(out, size, in.p, cursor_left(&in));
+    if (ZSTD_isError(done))
+        return error_set(err, ERR_FORMAT, "damaged zstd data: %s", ZSTD_getErrorName(done));
+    if (done != size)
+        return error_set(err, ERR_FORMAT, "damaged zstd data after %zu of %" PRIu64 " bytes", done,
+                         size);
+    return ERR_OK;
+}
+
 enum err elf_inflate(uint32_t algorithm, struct cursor in, uint8_t *out, uint64_t size,
                      struct error *err)
 {
@@ -46,7 +56,7 @@ enum err elf_inflate(uint32_t algorithm, struct cursor in, uint8_t *out, uint64_
     case ALGORITHM_ZLIB:
         return inflate_zlib(in, out, size, err);
     case ALGORITHM_ZSTD:
-        return archive_unpack_zstd(in, out, size, err);
+        return inflate_zstd(in, out, size, err);
     default:
         return error_set(err, ERR_UNSUPPORTED, "compressed by unknown algorithm %" PRIu32,
                          algorithm);

@@ -1,3 +1,4 @@
+/* Covers: symbolizer/archive.c symbolizer/archive_gzip.c */
 #include "symbolizer/archive.h"
 
 #include <archive.h>
@@ -471,25 +472,7 @@ START_TEST(the_visitor_may_refuse)
 }
 END_TEST
 
-START_TEST(zstd_to_a_known_size)
-{
-    uint8_t data[5000], out[5000];
-    char packed[8000];
-    struct error err;
-    for (size_t i = 0; i < sizeof(data); i++)
-        data[i] = (uint8_t)(i * i >> 3);
-    size_t len = ZSTD_compress(packed, sizeof(packed), data, sizeof(data), 3);
-    struct cursor c = cursor_of(packed, len);
-    ck_assert_int_eq(archive_unpack_zstd(c, out, sizeof(out), &err), ERR_OK);
-    ck_assert_mem_eq(out, data, sizeof(data));
-    ck_assert_int_eq(archive_unpack_zstd(c, out, 4999, &err), ERR_FORMAT);
-    ck_assert_int_eq(archive_unpack_zstd(cursor_of(packed, len / 2), out, sizeof(out), &err),
-                     ERR_FORMAT);
-    ck_assert_int_eq(archive_unpack_zstd(cursor_of(data, 100), out, sizeof(out), &err), ERR_FORMAT);
-}
-END_TEST
-
 UNIT_MAIN("archive", zip_of_every_kind_of_member, damaged_zips_are_refused, cut_zips_are_refused,
           overlapping_members_are_refused, tar_of_every_kind, bare_objects, damaged_gzip_is_refused,
           other_files_are_no_archives, a_missing_file_is_an_error, caps_hold, bombs_stop_early,
-          the_visitor_may_refuse, zstd_to_a_known_size)
+          the_visitor_may_refuse)

@@ -1,3 +1,4 @@
+/* Covers: symbolizer/elf.c symbolizer/elf_inflate.c */
 #include "symbolizer/elf.h"
 
 #include <elf.h>

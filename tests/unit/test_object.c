@@ -1,3 +1,4 @@
+/* Covers: symbolizer/object.c symbolizer/macho_fat.c */
 #include "symbolizer/object.h"
 
 #include <stdio.h>
