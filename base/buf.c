@@ -198,6 +198,11 @@ static size_t utf8_sequence(const unsigned char *s, size_t left)
     return n;
 }
 
+static inline bool json_plain(unsigned char c)
+{
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
 bool buf_json_stringn(struct buf *b, const char *s, size_t len)
 {
     const unsigned char *p = (const unsigned char *)s;
@@ -205,6 +210,13 @@ bool buf_json_stringn(struct buf *b, const char *s, size_t len)
     size_t plain = 0; /* bytes before i that go out as they are */
     size_t i = 0;
     while (i < len) {
+        /* Nearly all of nearly every text. */
+        while (i < len && json_plain(p[i])) {
+            i++;
+            plain++;
+        }
+        if (i == len)
+            break;
         size_t n = 1;
         char esc[8];
         if (p[i] >= 0x20 && p[i] != '"' && p[i] != '\\' && p[i] != 0x7f) {

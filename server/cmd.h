@@ -31,6 +31,7 @@ struct cmd {
 };
 
 extern const struct cmd cmd_index;
+extern const struct cmd cmd_lookup;
 extern const struct cmd cmd_version;
 
 /* "stallsymd NAME: text" and how to get help, on standard error; returns CMD_USAGE. */

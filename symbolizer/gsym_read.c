@@ -407,6 +407,15 @@ static void set_position(const struct gsym *g, uint32_t file, uint32_t line, str
     f->line = line;
 }
 
+/* llvm-gsymutil writes size 0 where Mach-O's symbol table knows none: such a function ends where the
+ * next one starts, and the last one has no end, so nothing is said about what comes after it. */
+static uint64_t function_size(const struct gsym *g, size_t i, const struct record *r)
+{
+    if (r->size != 0 || g->info.has_footer)
+        return r->size;
+    return i + 1 < g->offsets.count ? function_offset(g, i + 1) - function_offset(g, i) : 1;
+}
+
 size_t gsym_lookup(const struct gsym *g, uint64_t address, struct gsym_frame *ret, size_t max)
 {
     struct record r;
@@ -416,7 +425,7 @@ size_t gsym_lookup(const struct gsym *g, uint64_t address, struct gsym_frame *re
         !read_record(g, index, &r))
         return 0;
     uint64_t function = g->base + function_offset(g, index);
-    if (address - function >= r.size)
+    if (address - function >= function_size(g, index, &r))
         return 0;
     if (max > GSYM_FRAMES_MAX)
         max = GSYM_FRAMES_MAX;

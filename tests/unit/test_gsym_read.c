@@ -137,6 +137,25 @@ START_TEST(bounds_of_functions)
 }
 END_TEST
 
+/* llvm-gsymutil writes 0 for "as far as the next one". */
+START_TEST(unknown_sizes)
+{
+    struct buf b;
+    struct gsym_bytes_function f[] = {{.address = 0x1000, .name = "first"},
+                                      {.address = 0x1010, .name = "last"}};
+    struct gsym_bytes sample = SAMPLE;
+    sample.functions = f;
+    sample.function_count = 2;
+    sample.footer = 0;
+    struct gsym *g = open_sample(&sample, &b);
+    ck_assert_str_eq(describe(g, 0x100f, 64), "first@-:0");
+    ck_assert_str_eq(describe(g, 0x1010, 64), "last@-:0");
+    ck_assert_str_eq(describe(g, 0x1011, 64), "");
+    gsym_close(g);
+    buf_done(&b);
+}
+END_TEST
+
 START_TEST(names_and_footer)
 {
     struct buf b;
@@ -400,7 +419,7 @@ START_TEST(files_of_llvm_gsymutil)
 }
 END_TEST
 
-UNIT_MAIN("gsym_read", rows_and_inlines, bounds_of_functions, names_and_footer, compiler_generated,
-          joining_paths, fewer_places_than_frames, nameless_frames_are_none,
+UNIT_MAIN("gsym_read", rows_and_inlines, bounds_of_functions, unknown_sizes, names_and_footer,
+          compiler_generated, joining_paths, fewer_places_than_frames, nameless_frames_are_none,
           bad_headers_are_refused, check_finds_each_flipped_bit, any_bytes_are_safe, files,
           files_of_llvm_gsymutil)
