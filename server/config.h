@@ -70,7 +70,6 @@ struct config_ingest {
     uint64_t threads;
     uint64_t path_bytes;
     uint64_t tags;
-    uint64_t json_depth;
     uint64_t memory_bytes;
 };
 
