@@ -42,7 +42,7 @@ struct spool {
     struct spool_callbacks callbacks;
     struct spool *next_live, *prev_live; /* all uploads there are */
     struct spool *next_ready;            /* those the thread has something to do for */
-    bool ready;
+    bool ready;                          /* in that list, or being served */
     enum spool_state state;
     bool writer_waits; /* a write was refused: `drained` is owed */
     struct chunk *
@@ -96,7 +96,6 @@ static struct spool *take_ready(struct spooler *s)
     s->ready_first = u->next_ready;
     if (!s->ready_first)
         s->ready_last = NULL;
-    u->ready = false;
     return u;
 }
 
@@ -260,7 +259,8 @@ static void write_one(struct spool *u)
     }
 }
 
-/* One turn for one upload. */
+/* One turn for one upload; it stays marked ready until its end, so that nobody lists it while it may
+ * be freed. */
 static void serve(struct spool *u)
 {
     if (u->state == SPOOL_ABORTED) {
@@ -275,10 +275,11 @@ static void serve(struct spool *u)
         finish(u);
         return;
     }
-    if (u->state == SPOOL_ABORTED || u->filled > 0)
-        make_ready(u);
     if (u->state == SPOOL_OPEN && u->writer_waits)
         call_drained(u);
+    u->ready = false;
+    if (u->state != SPOOL_OPEN || u->filled > 0)
+        make_ready(u);
 }
 
 static void *run(void *arg)
