@@ -6,6 +6,8 @@
 
 BUILD  ?= build
 PREFIX ?= /usr/local
+# /etc for /usr, PREFIX/etc elsewhere.
+SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
 CC     ?= cc
 .DEFAULT_GOAL := all
 Q      := $(if $(V),,@)
@@ -52,6 +54,29 @@ DAEMON_OBJ := $(DAEMON_SRC:%.c=$(BUILD)/%.o)
 .PHONY: all
 all: $(BUILD)/stallsymd
 
+.PHONY: help
+help:
+	@echo 'make                  builds $(BUILD)/stallsymd'
+	@echo 'make demo             installs what is missing, builds, and shows the main job (ONCE=1: then stops)'
+	@echo 'make run              builds and serves from $(BUILD)/run with conf/stallsymd.conf'
+	@echo 'make test             installs what is missing, builds, lints, and runs every test'
+	@echo 'make check            unit tests alone (T="gsym_read clock": only these)'
+	@echo 'make e2e              tests of the real program alone (T="lifecycle": only these)'
+	@echo 'make lint             formatting, banned calls, include rules, cppcheck, clang-tidy'
+	@echo 'make check-asan       unit tests under AddressSanitizer and UBSan; so check-tsan'
+	@echo 'make check-valgrind   unit tests under valgrind'
+	@echo 'make bench            the figures, each beside its peer (bench-quick: under two minutes)'
+	@echo 'make fuzz SECONDS=N   every fuzz target for N seconds'
+	@echo 'make docker-test      builds the image and runs the main job in it'
+	@echo 'make install PREFIX=  installs program, configuration and systemd unit (DESTDIR= too)'
+	@echo 'make deps             installs the packages a build needs'
+	@echo 'make clean            removes $(BUILD) and its like'
+	@echo 'V=1 shows the commands. BUILD=dir builds elsewhere.'
+
+.PHONY: clean
+clean:
+	$(Q)rm -rf build build-asan build-tsan build-valgrind build-fuzz
+
 # __cxa_demangle lives in libstdc++; symbolizer/demangle_cxx.c declares it.
 $(BUILD)/stallsymd: $(DAEMON_OBJ) $(LIB_FILES)
 	@echo "  LINK    $@"
@@ -70,6 +95,36 @@ $(BUILD)/%.o: %.c
 
 .PHONY: generated
 generated:
+
+# --- install ----------------------------------------------------------------------------------
+
+.PHONY: deps
+deps:
+	$(Q)docker/install-packages build
+
+# The configuration is not overwritten.
+.PHONY: install
+install: $(BUILD)/stallsymd
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(SYSCONFDIR)/stallsym $(DESTDIR)$(PREFIX)/lib/systemd/system
+	install -m 0755 $(BUILD)/stallsymd $(DESTDIR)$(PREFIX)/bin/stallsymd
+	install -m 0644 conf/cluster.rules $(DESTDIR)$(SYSCONFDIR)/stallsym/cluster.rules
+	[ -e $(DESTDIR)$(SYSCONFDIR)/stallsym/stallsymd.conf ] || \
+	    install -m 0644 conf/stallsymd.conf $(DESTDIR)$(SYSCONFDIR)/stallsym/stallsymd.conf
+	sed 's|/usr/bin/stallsymd|$(PREFIX)/bin/stallsymd|g' conf/stallsymd.service \
+	    >$(DESTDIR)$(PREFIX)/lib/systemd/system/stallsymd.service
+
+# --- seeing it work ---------------------------------------------------------------------------
+
+# Tools may be missing when make starts: what is installed here is seen by the make inside.
+.PHONY: demo
+demo:
+	$(Q)docker/install-packages build demo
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/demo/run-demo $(BUILD)/stallsymd
+
+.PHONY: docker-test
+docker-test:
+	$(Q)docker/test-image
 
 include tests/tests.mk
 include tests/lint/lint.mk

@@ -16,5 +16,40 @@ $(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(SUPPORT_OBJ) $(LIB_FILES)
 # `make check`: the unit tests alone. `make check T=gsym_read` runs one.
 .PHONY: check
 check: $(if $(T),$(T:%=$(BUILD)/unit/test_%),$(UNIT_BIN))
-	$(Q)tests/support/run-units $^
+	$(Q)UNDER="$(UNDER)" tests/support/run-units $(filter %,$^)
 .SECONDARY:
+
+# `make check-asan`, `make check-tsan`: the same in builds of their own. TSan needs ASLR tamed on
+# newer kernels, hence setarch.
+.PHONY: check-asan check-tsan check-valgrind
+check-asan:
+	$(Q)$(MAKE) --no-print-directory check BUILD=build-asan T="$(T)" \
+	    CFLAGS='-O1 -g -fno-omit-frame-pointer' \
+	    CFLAGS_EXTRA='-fsanitize=address,undefined -fno-sanitize-recover=all' \
+	    LDFLAGS_EXTRA='-fsanitize=address,undefined'
+check-tsan:
+	$(Q)$(SETARCH) $(MAKE) --no-print-directory check BUILD=build-tsan T="$(T)" CFLAGS='-O1 -g' \
+	    CFLAGS_EXTRA='-fsanitize=thread' LDFLAGS_EXTRA='-fsanitize=thread'
+check-valgrind:
+	$(Q)$(MAKE) --no-print-directory check BUILD=build-valgrind T="$(T)" CFLAGS='-O1 -g' \
+	    UNDER='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite'
+SETARCH := $(shell command -v setarch >/dev/null 2>&1 && setarch -R true 2>/dev/null && echo setarch -R)
+
+# End-to-end: scripts that drive the real program; each prints "ok …", "skipped …" or fails.
+E2E := $(if $(T),$(T:%=tests/e2e/%.sh),$(filter-out tests/e2e/lib.sh,$(wildcard tests/e2e/*.sh)))
+.PHONY: e2e
+e2e: $(BUILD)/stallsymd fixtures
+	$(Q)tests/support/run-e2e $(BUILD) $(E2E)
+
+# `make test`: all of it, on a machine that may have nothing yet.
+.PHONY: test test-run
+test:
+	$(Q)docker/install-packages build demo test
+	$(Q)$(MAKE) --no-print-directory -j2 test-build
+	$(Q)$(MAKE) --no-print-directory test-run
+.PHONY: test-build
+test-build: $(BUILD)/stallsymd $(UNIT_BIN) fixtures
+test-run:
+	$(Q)$(MAKE) --no-print-directory -j2 lint
+	$(Q)$(MAKE) --no-print-directory check
+	$(Q)$(MAKE) --no-print-directory e2e
