@@ -1,0 +1,94 @@
+#include "symbolizer/string_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "symbolizer/vec.h"
+
+#define FIRST_SLOTS ((size_t)1024)
+#define BYTES_MAX   ((size_t)UINT32_MAX)
+
+bool string_table_init(struct string_table *t)
+{
+    memset(t, 0, sizeof(*t));
+    buf_init(&t->bytes, BYTES_MAX);
+    t->entries = vec_grown(NULL, &t->cap, 1, sizeof(t->entries[0]));
+    t->slots = calloc(FIRST_SLOTS, sizeof(t->slots[0]));
+    if (!t->entries || !t->slots || !buf_u8(&t->bytes, 0)) {
+        string_table_done(t);
+        return false;
+    }
+    memset(&t->entries[0], 0, sizeof(t->entries[0]));
+    t->count = 1;
+    t->slot_count = FIRST_SLOTS;
+    return true;
+}
+
+void string_table_done(struct string_table *t)
+{
+    if (!t)
+        return;
+    buf_done(&t->bytes);
+    free(t->entries);
+    free(t->slots);
+    t->entries = NULL;
+    t->slots = NULL;
+    t->count = t->cap = t->slot_count = 0;
+}
+
+static bool grow_slots(struct string_table *t)
+{
+    size_t want = t->slot_count * 2;
+    uint32_t *slots = calloc(want, sizeof(*slots));
+    if (!slots)
+        return false;
+    for (size_t e = 1; e < t->count; e++) {
+        size_t i = t->entries[e].hash & (want - 1);
+        while (slots[i])
+            i = (i + 1) & (want - 1);
+        slots[i] = (uint32_t)e + 1;
+    }
+    free(t->slots);
+    t->slots = slots;
+    t->slot_count = want;
+    return true;
+}
+
+static uint32_t fail(struct string_table *t)
+{
+    t->failed = true;
+    return 0;
+}
+
+uint32_t string_table_add(struct string_table *t, const char *text, size_t length)
+{
+    if (length == 0 || t->failed)
+        return 0;
+    if (t->count * 2 > t->slot_count && !grow_slots(t))
+        return fail(t);
+    uint32_t hash = (uint32_t)hash64(text, length, 0);
+    size_t i = hash & (t->slot_count - 1);
+    for (; t->slots[i]; i = (i + 1) & (t->slot_count - 1)) {
+        const struct string_entry *e = &t->entries[t->slots[i] - 1];
+        if (e->hash == hash && e->length == length &&
+            memcmp(t->bytes.data + e->offset, text, length) == 0)
+            return t->slots[i] - 1;
+    }
+    void *p = vec_grown(t->entries, &t->cap, t->count + 1, sizeof(t->entries[0]));
+    if (!p)
+        return fail(t);
+    t->entries = p;
+    size_t offset = t->bytes.len;
+    if (length > BYTES_MAX - offset || !buf_put(&t->bytes, text, length) || !buf_u8(&t->bytes, 0))
+        return fail(t);
+    t->entries[t->count] =
+        (struct string_entry){(uint32_t)offset, (uint32_t)length, hash, false, false};
+    t->slots[i] = (uint32_t)t->count + 1;
+    return (uint32_t)t->count++;
+}
+
+const char *string_table_text(const struct string_table *t, uint32_t entry)
+{
+    return t->bytes.data + t->entries[entry].offset;
+}

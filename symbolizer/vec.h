@@ -1,0 +1,26 @@
+/*
+ * vec - room for one more element in a growing array.
+ *
+ * Purpose: the arrays of the DWARF reader and the index writer: pointer, count and capacity stay
+ * plain members of whoever owns them.
+ *
+ * Invariants: capacity grows by half, never past VEC_BYTES_MAX bytes. On failure the answer is NULL
+ * and the old array is as it was.
+ *
+ * Threads: one owner. Memory: malloc; the owner frees.
+ */
+#ifndef STALLSYM_SYMBOLIZER_VEC_H
+#define STALLSYM_SYMBOLIZER_VEC_H
+
+#include <stddef.h>
+
+#define VEC_BYTES_MAX ((size_t)1 << 36)
+
+/* `data` with room for `want` elements of `size` bytes, moved if need be. */
+void *vec_grown(void *data, size_t *cap, size_t want, size_t size)
+    __attribute__((warn_unused_result));
+/* `data` cut to `count` elements; `data` itself where that cannot be done. NULL when count is 0. */
+void *vec_trimmed(void *data, size_t *cap, size_t count, size_t size)
+    __attribute__((warn_unused_result));
+
+#endif
