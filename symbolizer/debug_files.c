@@ -156,6 +156,16 @@ static bool make_file(struct debug_info *d, struct debug_unit *u, const struct d
     return base == 0 ? !d->strings.failed : add_file(d, directory, base, ret);
 }
 
+bool debug_file_named(struct debug_info *d, const char *name, uint32_t *ret)
+{
+    const char *slash = strrchr(name, '/');
+    const char *base = slash ? slash + 1 : name;
+    uint32_t directory = slash ? string_table_add(&d->strings, name, (size_t)(slash - name)) : 0;
+    uint32_t entry = string_table_add(&d->strings, base, strlen(base));
+    *ret = 0;
+    return !d->strings.failed && (entry == 0 || add_file(d, directory, entry, ret));
+}
+
 bool debug_file_id(struct debug_info *d, struct debug_unit *u, uint32_t number, uint32_t *ret)
 {
     const struct dwarf_file *file = dwarf_lines_file(&u->lines, number);

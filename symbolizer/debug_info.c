@@ -222,6 +222,9 @@ static bool add_function(struct debug_info *info, const struct symtab *t,
         f.first_inline = piece->part->first_inline;
         f.inline_count = piece->part->inline_count;
     }
+    if (f.unit == DEBUG_NO_UNIT && piece->symbol && piece->symbol->file &&
+        !debug_file_named(info, piece->symbol->file, &f.file))
+        return false;
     if (f.unit != DEBUG_NO_UNIT && (!use_rows(info, &f) || !use_inlines(info, &f)))
         return false;
     void *p = vec_grown(info->functions, &info->function_cap, info->function_count + 1, sizeof(f));

@@ -82,6 +82,7 @@ struct debug_function {
     uint64_t end;
     uint32_t name; /* entry of the string table */
     uint32_t unit; /* DEBUG_NO_UNIT: only the symbol table knows it */
+    uint32_t file; /* of the whole; where no row says one: from the symbol table. 0: none */
     size_t first_row;
     size_t row_count;
     size_t first_inline;
@@ -116,5 +117,7 @@ void debug_unit_done(struct debug_unit *u);
 
 /* The file of the whole for the unit's file number, added if it is new; 0: none. False: no memory. */
 bool debug_file_id(struct debug_info *d, struct debug_unit *u, uint32_t number, uint32_t *ret);
+/* The same for a file that a symbol table names. */
+bool debug_file_named(struct debug_info *d, const char *name, uint32_t *ret);
 
 #endif

@@ -490,9 +490,22 @@ static bool read_symbol(const struct elf *f, size_t index, struct object_symbol 
         return false;
     uint64_t room = place->end - address;
     uint64_t symbol_size = sym.st_size < room ? sym.st_size : room;
-    *ret =
-        (struct object_symbol){address, symbol_size, name, GELF_ST_BIND(sym.st_info) != STB_LOCAL};
+    *ret = (struct object_symbol){.address = address,
+                                  .size = symbol_size,
+                                  .name = name,
+                                  .external = GELF_ST_BIND(sym.st_info) != STB_LOCAL};
     return true;
+}
+
+/* The file whose local symbols follow; NULL: symbol `index` names none. */
+static const char *read_file_symbol(const struct elf *f, size_t index)
+{
+    GElf_Sym sym;
+    struct cursor strings = f->strings;
+    if (!gelf_getsym(f->symbols, (int)index, &sym) || GELF_ST_TYPE(sym.st_info) != STT_FILE ||
+        !cursor_skip(&strings, sym.st_name))
+        return NULL;
+    return cursor_cstr(&strings);
 }
 
 static enum err elf_symbols(const void *reader, struct arena *arena, struct object_symbol **ret,
@@ -513,9 +526,15 @@ static enum err elf_symbols(const void *reader, struct arena *arena, struct obje
     if (!symbols)
         return error_set(err, ERR_NO_MEMORY, "no memory for %zu symbols", count);
     size_t n = 0;
+    const char *file = NULL;
     for (size_t i = 0; i < entries; i++) {
-        if (read_symbol(f, i, &s))
-            symbols[n++] = s;
+        const char *next = read_file_symbol(f, i);
+        if (next)
+            file = *next ? next : NULL;
+        if (!read_symbol(f, i, &s))
+            continue;
+        s.file = s.external ? NULL : file;
+        symbols[n++] = s;
     }
     *ret = symbols;
     *ret_count = n;

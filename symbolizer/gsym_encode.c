@@ -22,13 +22,17 @@ bool gsym_rows_of(const struct debug_info *d, const struct debug_function *f,
                   struct gsym_rows *rows)
 {
     rows->count = 0;
-    if (f->unit == DEBUG_NO_UNIT || f->row_count == 0)
+    if (f->row_count == 0 && f->file == 0)
         return true;
-    const struct debug_unit *u = &d->units[f->unit];
-    void *p = vec_grown(rows->items, &rows->cap, f->row_count, sizeof(rows->items[0]));
+    void *p = vec_grown(rows->items, &rows->cap, f->row_count + 1, sizeof(rows->items[0]));
     if (!p)
         return false;
     rows->items = p;
+    if (f->unit == DEBUG_NO_UNIT) {
+        rows->items[rows->count++] = (struct dwarf_row){f->start, f->file, 0};
+        return true;
+    }
+    const struct debug_unit *u = &d->units[f->unit];
     for (size_t i = 0; i < f->row_count; i++) {
         struct dwarf_row row = u->lines.rows[f->first_row + i];
         const struct dwarf_file *file = NULL;

@@ -498,7 +498,8 @@ static bool read_symbol(const struct macho *m, struct cursor *c, struct object_s
     text += *text == '_';
     if (!*text)
         return false;
-    *ret = (struct object_symbol){address, 0, text, (type & (N_EXT | N_PEXT)) != 0};
+    *ret = (struct object_symbol){
+        .address = address, .name = text, .external = (type & (N_EXT | N_PEXT)) != 0};
     return true;
 }
 
@@ -532,7 +533,7 @@ static size_t each_symbol(const struct macho *m, struct object_symbol *ret)
         if (!in_code(m, start))
             continue;
         if (ret)
-            ret[n] = (struct object_symbol){start, 0, "", false};
+            ret[n] = (struct object_symbol){.address = start, .name = ""};
         n++;
     }
     return n;

@@ -139,7 +139,9 @@ static int compare_symbols(const void *a, const void *b)
         return by_name;
     if (x->external != y->external)
         return x->external ? -1 : 1;
-    return (x->size < y->size) - (x->size > y->size);
+    if (x->size != y->size)
+        return x->size > y->size ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
 }
 
 /* Drops doubles, and nameless symbols where a named one is (they sort first at an address). */
@@ -165,6 +167,8 @@ enum err object_symbols(const struct object *o, struct arena *arena,
     enum err e = o->reader->symbols(o->file, arena, &symbols, &count, err);
     if (e != ERR_OK)
         return e;
+    for (size_t i = 0; i < count; i++)
+        symbols[i].place = (uint32_t)i;
     if (count)
         qsort(symbols, count, sizeof(*symbols), compare_symbols);
     *ret_count = prune_symbols(symbols, count);

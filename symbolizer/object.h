@@ -64,6 +64,8 @@ struct object_symbol {
     const char *name; /* as in the symbol table, without Mach-O's leading underscore; "" where only
                          LC_FUNCTION_STARTS knows of it */
     bool external;
+    const char *file; /* source file of a symbol that is not external (ELF's STT_FILE), or NULL */
+    uint32_t place;   /* in the symbol table: of aliases linkers and tools prefer the last */
 };
 
 /* Where the slices of a file are; a thin file is one slice. */

@@ -49,7 +49,9 @@ static size_t best_of(const struct symtab *t, size_t first, size_t end)
         const struct object_symbol *s = &t->symbols[i];
         if (!*s->name)
             continue;
-        if (best == SIZE_MAX || s->external || !t->symbols[best].external)
+        const struct object_symbol *other = best == SIZE_MAX ? NULL : &t->symbols[best];
+        if (!other || (s->external && !other->external) ||
+            (s->external == other->external && s->place > other->place))
             best = i;
     }
     return best;

@@ -8,8 +8,8 @@
  * where that is known, at the end of its section, or where debugging information takes over,
  * whichever comes first: no address is named by a symbol that is merely the nearest. A symbol that
  * lies inside a function already known names nothing. Nameless symbols (LC_FUNCTION_STARTS) bound
- * the ones before them. Of several names at one address an external one is taken, then the last by
- * name: `read` before `__read`.
+ * the ones before them. Of several names at one address an external one is taken, then the last of
+ * the symbol table.
  *
  * Threads: plain functions. Memory: the list is the caller's, freed with free(list->items).
  */
