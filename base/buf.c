@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 void buf_init(struct buf *b, size_t limit)
 {
     memset(b, 0, sizeof(*b));
@@ -163,39 +165,6 @@ bool buf_u32(struct buf *b, uint32_t v)
 bool buf_u64(struct buf *b, uint64_t v)
 {
     return put_le(b, v, 8);
-}
-
-/* Length of the well-formed UTF-8 sequence at s (Unicode 15, table 3-7), 0 when there is none. */
-static size_t utf8_sequence(const unsigned char *s, size_t left)
-{
-    unsigned char lo = 0x80, hi = 0xbf;
-    size_t n;
-    if (s[0] < 0x80)
-        return 1;
-    if (s[0] >= 0xc2 && s[0] <= 0xdf) {
-        n = 2;
-    } else if (s[0] >= 0xe0 && s[0] <= 0xef) {
-        n = 3;
-        if (s[0] == 0xe0)
-            lo = 0xa0;
-        if (s[0] == 0xed)
-            hi = 0x9f;
-    } else if (s[0] >= 0xf0 && s[0] <= 0xf4) {
-        n = 4;
-        if (s[0] == 0xf0)
-            lo = 0x90;
-        if (s[0] == 0xf4)
-            hi = 0x8f;
-    } else {
-        return 0;
-    }
-    if (n > left || s[1] < lo || s[1] > hi)
-        return 0;
-    for (size_t i = 2; i < n; i++) {
-        if (s[i] < 0x80 || s[i] > 0xbf)
-            return 0;
-    }
-    return n;
 }
 
 static inline bool json_plain(unsigned char c)

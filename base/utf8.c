@@ -1,0 +1,46 @@
+#include "base/utf8.h"
+
+size_t utf8_sequence(const void *text, size_t left)
+{
+    const unsigned char *s = text;
+    unsigned char lo = 0x80, hi = 0xbf;
+    size_t n;
+    if (s[0] < 0x80)
+        return 1;
+    if (s[0] >= 0xc2 && s[0] <= 0xdf) {
+        n = 2;
+    } else if (s[0] >= 0xe0 && s[0] <= 0xef) {
+        n = 3;
+        if (s[0] == 0xe0)
+            lo = 0xa0;
+        if (s[0] == 0xed)
+            hi = 0x9f;
+    } else if (s[0] >= 0xf0 && s[0] <= 0xf4) {
+        n = 4;
+        if (s[0] == 0xf0)
+            lo = 0x90;
+        if (s[0] == 0xf4)
+            hi = 0x8f;
+    } else {
+        return 0;
+    }
+    if (n > left || s[1] < lo || s[1] > hi)
+        return 0;
+    for (size_t i = 2; i < n; i++) {
+        if (s[i] < 0x80 || s[i] > 0xbf)
+            return 0;
+    }
+    return n;
+}
+
+bool utf8_valid(const void *s, size_t len)
+{
+    const char *p = s;
+    for (size_t i = 0; i < len;) {
+        size_t n = utf8_sequence(p + i, len - i);
+        if (n == 0)
+            return false;
+        i += n;
+    }
+    return true;
+}

@@ -1,0 +1,179 @@
+#include "server/http/api.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "server/http/media_type.h"
+#include "server/http/problem.h"
+
+static const struct {
+    const char *type;
+    enum ingest_media media;
+} MEDIA[] = {
+    {"application/json", INGEST_JSON},
+    {"application/x-ndjson", INGEST_NDJSON},
+    {"application/ndjson", INGEST_NDJSON},
+    {"application/jsonl", INGEST_NDJSON},
+};
+
+static bool find_media(struct http_request *r, enum ingest_media *ret)
+{
+    for (size_t i = 0; i < sizeof(MEDIA) / sizeof(MEDIA[0]); i++) {
+        if (media_type_is(r->content_type, MEDIA[i].type)) {
+            *ret = MEDIA[i].media;
+            return true;
+        }
+    }
+    http_problem(r, 415, "Content-Type: application/json or application/x-ndjson is read here");
+    return false;
+}
+
+/* The members that do not depend on the commit. */
+static void print_lists(struct jout *j, const struct ingest_result *result)
+{
+    jout_array(j, "rejected");
+    for (size_t i = 0; i < result->rejected_count; i++) {
+        const struct ingest_rejected *x = &result->rejected[i];
+        jout_object(j, NULL);
+        jout_uint(j, "index", x->index);
+        if (x->line > 0)
+            jout_uint(j, "line", x->line);
+        jout_string(j, "path", x->path);
+        jout_string(j, "reason", x->reason);
+        jout_end_object(j);
+    }
+    jout_end_array(j);
+    jout_array(j, "dropped");
+    for (size_t i = 0; i < result->dropped_count; i++) {
+        const struct ingest_dropped *x = &result->dropped[i];
+        jout_object(j, NULL);
+        jout_uint(j, "index", x->index);
+        jout_string(j, "path", x->path);
+        jout_string(j, "reason", x->reason);
+        jout_end_object(j);
+    }
+    jout_end_array(j);
+    if (result->need_image_set_count == 0)
+        return;
+    jout_array(j, "need_image_sets");
+    for (size_t i = 0; i < result->need_image_set_count; i++)
+        jout_string(j, NULL, result->need_image_sets[i]);
+    jout_end_array(j);
+}
+
+static void print_counts(struct jout *j, uint32_t accepted, uint32_t duplicates)
+{
+    jout_uint(j, "accepted", accepted);
+    jout_uint(j, "duplicates", duplicates);
+}
+
+/* Nothing to write: all were refused, or there was nothing in the body. */
+static void reply_without_op(struct http_request *r, const struct ingest_result *result)
+{
+    struct jout j;
+    bool refused = result->rejected_count > 0;
+    jout_init(&j, http_reply(r, refused ? 422 : 202, refused ? PROBLEM_TYPE : TYPE_JSON));
+    if (refused)
+        problem_begin(&j, 422, "every report in the body was refused");
+    else
+        jout_object(&j, NULL);
+    print_counts(&j, 0, 0);
+    print_lists(&j, result);
+    jout_end_object(&j);
+}
+
+/* A batch of another app than the token's would be a hole however it came about. */
+static bool op_is_bound(const struct write_op *op, const char *bundle_id)
+{
+    for (size_t i = 0; bundle_id && i < op->u.batches.count; i++) {
+        if (strcmp(op->u.batches.items[i].bundle_id, bundle_id) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* On the writer's thread: the lists stand in r->body since before, printed as JSON. */
+static void reports_written(struct http_request *r, struct write_op *op, enum err rc,
+                            const struct error *err)
+{
+    uint32_t accepted = 0, duplicates = 0;
+    struct jout j;
+    if (rc != ERR_OK) {
+        http_reply_error(r, err);
+        http_finish(r);
+        return;
+    }
+    ingest_count(op, &accepted, &duplicates);
+    metrics_add(r->services->metrics, METRIC_REPORTS_ACCEPTED, accepted);
+    metrics_add(r->services->metrics, METRIC_REPORTS_DUPLICATE, duplicates);
+    struct buf *out = http_reply(r, 202, TYPE_JSON);
+    jout_init(&j, out);
+    jout_object(&j, NULL);
+    print_counts(&j, accepted, duplicates);
+    buf_putc(out, ',');
+    buf_put(out, r->body.data, r->body.len);
+    buf_putc(out, '}');
+    http_finish(r);
+}
+
+static void submit(struct http_request *r, struct ingest_result *result)
+{
+    struct write_op *op = result->op;
+    struct jout j;
+    /* The body was read; its buffer now holds the part of the answer that is known already. */
+    buf_clear(&r->body);
+    r->body.limit = REPLY_BYTES_MAX;
+    jout_init(&j, &r->body);
+    print_lists(&j, result);
+    if (r->body.failed) {
+        http_problem(r, 503, "no memory for the answer");
+        ingest_result_done(result);
+        return;
+    }
+    http_write(r, op, reports_written);
+}
+
+static void reply_ingest_error(struct http_request *r, enum err rc, const struct error *err)
+{
+    if (rc == ERR_INVALID)
+        http_problem(r, 422, "%s", err->text);
+    else
+        http_reply_error(r, err);
+}
+
+void api_post_reports(struct http_request *r)
+{
+    struct error err;
+    struct ingest_result result = {.op = NULL};
+    struct storage_reader *reader = NULL;
+    struct ingest_request request = {
+        .body = r->body.data ? r->body.data : "",
+        .len = r->body.len,
+        .bundle_id = r->identity.bundle_id,
+        .now_ms = r->now_ms,
+        .limits = r->services->ingest_limits,
+        .layouts = r->services->layouts,
+    };
+    if (!find_media(r, &request.media))
+        return;
+    enum err rc = http_door_reader_take(r->door, &reader, &err);
+    if (rc == ERR_OK) {
+        request.reader = reader;
+        rc = ingest_body(&request, &result, &err);
+        http_door_reader_give(r->door, reader);
+    }
+    if (rc != ERR_OK) {
+        reply_ingest_error(r, rc, &err);
+        return;
+    }
+    metrics_add(r->services->metrics, METRIC_REPORTS_REJECTED, (int64_t)result.rejected_count);
+    if (!result.op) {
+        reply_without_op(r, &result);
+        ingest_result_done(&result);
+    } else if (!op_is_bound(result.op, r->identity.bundle_id)) {
+        http_problem(r, 403, "the token is bound to another app");
+        ingest_result_done(&result);
+    } else {
+        submit(r, &result);
+    }
+}

@@ -1,0 +1,394 @@
+/*
+ * DESIGN. libmicrohttpd runs a pool of threads, each with its own epoll set. For one request it
+ * calls, on one thread: on_target (the request line is there), on_access once with the headers, then
+ * with each piece of the body, then once more, and, after the answer or when the connection broke,
+ * on_over. What is decided in between is http_intake's business; this file only translates.
+ *
+ * A suspended connection never times out and must not meet MHD_stop_daemon, therefore
+ * http_server_stop: no new connections, no new requests; wait for the running ones; close the
+ * door's gate; abort what still waits (which resumes it); give the answers a moment to leave; stop.
+ */
+#include "server/http/http_server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "server/http/http_door.h"
+#include "server/http/http_intake.h"
+#include "server/http/http_request.h"
+
+#define CONNECTION_MEMORY ((size_t)64 << 10) /* headers and read buffer of one connection */
+#define LISTEN_BACKLOG    1024
+#define LAST_ANSWERS_MS   1000
+
+/* 0.9.75 and 1.0.1 name the option that makes them strict differently. */
+#if MHD_VERSION >= 0x00097701
+#define OPTION_STRICT MHD_OPTION_CLIENT_DISCIPLINE_LVL
+#else
+#define OPTION_STRICT MHD_OPTION_STRICT_FOR_CLIENT
+#endif
+
+struct http_server {
+    struct http_door *door;
+    struct MHD_Daemon *daemon;
+    int listen_fd;
+    uint16_t port;
+};
+
+static const char ABORTED[] = "{\"type\":\"about:blank\",\"title\":\"Service Unavailable\","
+                              "\"status\":503,\"detail\":\"the server is shutting down\"}";
+
+static void io_suspend(void *connection)
+{
+    MHD_suspend_connection(connection);
+}
+
+static void io_resume(void *connection)
+{
+    MHD_resume_connection(connection);
+}
+
+/* --- answers -------------------------------------------------------------------------------- */
+
+static void add(struct MHD_Response *response, const char *name, const char *value)
+{
+    if (value && MHD_add_response_header(response, name, value) != MHD_YES)
+        log_warn("answer header left out", "name=%s", name);
+}
+
+static void add_cors(struct MHD_Response *response, const struct http_request *r)
+{
+    if (*r->door->options.cors_origins)
+        add(response, "Vary", "Origin, Accept-Encoding");
+    else
+        add(response, "Vary", "Accept-Encoding");
+    if (!r->origin)
+        return;
+    add(response, "Access-Control-Allow-Origin", r->origin);
+    add(response, "Access-Control-Expose-Headers", "X-Request-Id, Retry-After, ETag, Location");
+    if (r->reply.preflight) {
+        add(response, "Access-Control-Allow-Methods", r->reply.allow);
+        add(response, "Access-Control-Allow-Headers",
+            "Authorization, Content-Type, Content-Encoding, X-Stallsym-Token, X-Request-Id, "
+            "If-None-Match");
+        add(response, "Access-Control-Max-Age", "600");
+    }
+}
+
+static void add_headers(struct MHD_Response *response, const struct http_request *r)
+{
+    const struct http_reply *reply = &r->reply;
+    char number[16];
+    add(response, "X-Request-Id", r->id);
+    add(response, "X-Content-Type-Options", "nosniff");
+    add(response, "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+    add(response, "Referrer-Policy", "no-referrer");
+    add(response, "Cache-Control", reply->cacheable ? "no-cache" : "no-store");
+    add_cors(response, r);
+    add(response, "Content-Type", reply->content_type);
+    add(response, "Content-Encoding", reply->gzipped ? "gzip" : NULL);
+    add(response, "Content-Disposition", reply->disposition);
+    add(response, "ETag", reply->etag);
+    add(response, "Location", reply->location);
+    add(response, "Allow", reply->allow);
+    add(response, "WWW-Authenticate", reply->authenticate ? "Bearer realm=\"stallsym\"" : NULL);
+    add(response, "Connection", reply->close ? "close" : NULL);
+    if (reply->retry_after_s > 0) {
+        snprintf(number, sizeof(number), "%u", reply->retry_after_s);
+        add(response, "Retry-After", number);
+    }
+}
+
+static struct MHD_Response *response_of(struct http_request *r)
+{
+    struct http_reply *reply = &r->reply;
+    if (reply->body.failed)
+        http_problem(r, 500, "the answer is too large");
+    if (reply->fd >= 0) {
+        struct MHD_Response *response = MHD_create_response_from_fd64(reply->fd_size, reply->fd);
+        if (response)
+            reply->fd = -1; /* the response closes it */
+        return response;
+    }
+    http_reply_pack(r);
+    /* The bytes stay in the request, which outlives its answer. */
+    return MHD_create_response_from_buffer(reply->body.len, reply->body.data,
+                                           MHD_RESPMEM_PERSISTENT);
+}
+
+static enum MHD_Result answer(struct MHD_Connection *connection, struct http_request *r)
+{
+    bool aborted = http_request_aborted(r);
+    struct MHD_Response *response =
+        aborted ? MHD_create_response_from_buffer(sizeof(ABORTED) - 1, (void *)(uintptr_t)ABORTED,
+                                                  MHD_RESPMEM_PERSISTENT)
+                : response_of(r);
+    if (!response)
+        return MHD_NO;
+    if (aborted) {
+        add(response, "Content-Type", "application/problem+json");
+        add(response, "X-Request-Id", r->id);
+        add(response, "Retry-After", "5");
+        add(response, "Connection", "close");
+    } else {
+        add_headers(response, r);
+    }
+    enum MHD_Result queued = MHD_queue_response(
+        connection, aborted ? MHD_HTTP_SERVICE_UNAVAILABLE : (unsigned)r->reply.status, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
+/* --- what the library calls ----------------------------------------------------------------- */
+
+struct header_ctx {
+    struct MHD_Connection *connection;
+    const char *name;
+    size_t count;
+};
+
+static const char *find_header(void *ctx, const char *name)
+{
+    struct header_ctx *h = ctx;
+    return MHD_lookup_connection_value(h->connection, MHD_HEADER_KIND, name);
+}
+
+static enum MHD_Result count_one(void *ctx, enum MHD_ValueKind kind, const char *key,
+                                 const char *value)
+{
+    struct header_ctx *h = ctx;
+    (void)kind;
+    (void)value;
+    if (strcasecmp(key, h->name) == 0)
+        h->count++;
+    return MHD_YES;
+}
+
+static size_t count_header(void *ctx, const char *name)
+{
+    struct header_ctx *h = ctx;
+    h->name = name;
+    h->count = 0;
+    MHD_get_connection_values(h->connection, MHD_HEADER_KIND, count_one, h);
+    return h->count;
+}
+
+static enum http_step head_of(struct MHD_Connection *connection, struct http_request *r,
+                              const char *method)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    struct header_ctx ctx = {.connection = connection};
+    struct http_head head = {
+        .method = method,
+        .header = find_header,
+        .count = count_header,
+        .ctx = &ctx,
+        .peer = info ? info->client_addr : NULL,
+    };
+    r->head_seen = true;
+    return http_intake_head(r, &head);
+}
+
+static void *on_target(void *cls, const char *target, struct MHD_Connection *connection)
+{
+    struct http_server *s = cls;
+    return http_request_new(s->door, target, connection);
+}
+
+static enum MHD_Result on_access(void *cls, struct MHD_Connection *connection, const char *url,
+                                 const char *method, const char *version, const char *upload_data,
+                                 size_t *upload_data_size, void **con_cls)
+{
+    struct http_request *r = *con_cls;
+    enum http_step step;
+    size_t used = 0;
+    (void)cls;
+    (void)url;
+    (void)version;
+    if (!r)
+        return MHD_NO; /* no memory */
+    if (!r->head_seen) {
+        step = head_of(connection, r, method);
+    } else if (*upload_data_size > 0) {
+        step = http_intake_body(r, upload_data, *upload_data_size, &used);
+        *upload_data_size -= used;
+    } else {
+        step = http_intake_end(r);
+    }
+    if (step == STEP_CLOSE)
+        return MHD_NO;
+    return step == STEP_ANSWER ? answer(connection, r) : MHD_YES;
+}
+
+static void on_over(void *cls, struct MHD_Connection *connection, void **con_cls,
+                    enum MHD_RequestTerminationCode code)
+{
+    (void)cls;
+    (void)connection;
+    (void)code;
+    if (*con_cls)
+        http_request_over(*con_cls);
+    *con_cls = NULL;
+}
+
+static void on_connection(void *cls, struct MHD_Connection *connection, void **socket_ctx,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct http_server *s = cls;
+    (void)connection;
+    (void)socket_ctx;
+    metrics_add(s->door->services.metrics, METRIC_CONNECTIONS,
+                code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1);
+}
+
+static void on_log(void *cls, const char *fmt, va_list ap)
+{
+    char text[512], quoted[600];
+    (void)cls;
+    vsnprintf(text, sizeof(text), fmt, ap);
+    text[strcspn(text, "\r\n")] = 0;
+    log_debug("libmicrohttpd", "text=%s", log_quote(text, quoted, sizeof(quoted)));
+}
+
+/* --- start and stop ------------------------------------------------------------------------- */
+
+static int listen_on(const struct addrinfo *ai)
+{
+    int one = 1;
+    int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (bind(fd, ai->ai_addr, ai->ai_addrlen) == 0 && listen(fd, LISTEN_BACKLOG) == 0)
+        return fd;
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    return -1;
+}
+
+static enum err open_socket(struct http_server *s, const struct http_options *o, struct error *err)
+{
+    char port[8];
+    struct addrinfo hints = {.ai_family = AF_UNSPEC,
+                             .ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    struct addrinfo *list = NULL;
+    struct sockaddr_storage bound;
+    socklen_t len = sizeof(bound);
+    const char *address = o->address && *o->address ? o->address : "0.0.0.0";
+    snprintf(port, sizeof(port), "%u", o->port);
+    int rc = getaddrinfo(address, port, &hints, &list);
+    if (rc != 0)
+        return error_set(err, ERR_INVALID, "address %s: %s", address, gai_strerror(rc));
+    s->listen_fd = listen_on(list);
+    int failed = errno;
+    freeaddrinfo(list);
+    if (s->listen_fd < 0)
+        return error_errno(err, failed, "cannot listen on %s port %u", address, o->port);
+    if (getsockname(s->listen_fd, (struct sockaddr *)&bound, &len) < 0)
+        return error_errno(err, errno, "cannot find out the port");
+    s->port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
+                                                : ((struct sockaddr_in *)&bound)->sin_port);
+    return ERR_OK;
+}
+
+static enum err start_daemon(struct http_server *s, const struct http_options *o, struct error *err)
+{
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    struct MHD_OptionItem items[] = {
+        {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)on_log, NULL},
+        {MHD_OPTION_LISTEN_SOCKET, s->listen_fd, NULL},
+        {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)o->connections, NULL},
+        {MHD_OPTION_PER_IP_CONNECTION_LIMIT, (intptr_t)o->connections_per_client, NULL},
+        {MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)o->timeout_s, NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)CONNECTION_MEMORY, NULL},
+        {OPTION_STRICT, 1, NULL},
+        {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_target, s},
+        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_over, s},
+        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, s},
+        {o->threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, (intptr_t)o->threads, NULL},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_access, s, MHD_OPTION_ARRAY, items,
+                                 MHD_OPTION_END);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!s->daemon)
+        return error_set(err, ERR_IO, "libmicrohttpd does not start (threads or descriptors?)");
+    return ERR_OK;
+}
+
+enum err http_server_start(const struct http_options *options, const struct services *services,
+                           struct http_server **ret, struct error *err)
+{
+    static const struct http_io io = {.suspend = io_suspend, .resume = io_resume};
+    struct http_server *s = calloc(1, sizeof(*s));
+    if (!s)
+        return error_set(err, ERR_NO_MEMORY, "no memory for the HTTP server");
+    s->listen_fd = -1;
+    enum err rc = http_door_new(options, services, &io, &s->door, err);
+    if (rc == ERR_OK)
+        rc = open_socket(s, options, err);
+    if (rc == ERR_OK)
+        rc = start_daemon(s, options, err);
+    if (rc == ERR_OK) {
+        *ret = s;
+        return ERR_OK;
+    }
+    if (s->listen_fd >= 0)
+        close(s->listen_fd);
+    if (s->door)
+        http_door_close_readers(s->door);
+    http_door_unref(s->door);
+    free(s);
+    return rc;
+}
+
+uint16_t http_server_port(const struct http_server *s)
+{
+    return s->port;
+}
+
+void http_server_quiesce(struct http_server *s)
+{
+    atomic_store(&s->door->quiesced, true);
+}
+
+enum err http_server_reload_tokens(struct http_server *s, struct error *err)
+{
+    return http_door_reload_tokens(s->door, err);
+}
+
+void http_server_stop(struct http_server *s, int64_t wait_ms)
+{
+    if (!s)
+        return;
+    atomic_store(&s->door->quiesced, true);
+    atomic_store(&s->door->stopping, true);
+    MHD_socket fd = MHD_quiesce_daemon(s->daemon);
+    if (fd != MHD_INVALID_SOCKET)
+        close(fd);
+    bool idle = http_door_wait_idle(s->door, clock_mono_ms() + wait_ms);
+    http_door_close(s->door);
+    if (!idle && !http_door_wait_idle(s->door, clock_mono_ms() + LAST_ANSWERS_MS))
+        log_warn("requests were cut off", "after_ms=%lld", (long long)(wait_ms + LAST_ANSWERS_MS));
+    MHD_stop_daemon(s->daemon);
+    http_door_close_readers(s->door);
+    http_door_unref(s->door);
+    free(s);
+}

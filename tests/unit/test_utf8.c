@@ -1,0 +1,43 @@
+#include "base/utf8.h"
+
+#include <string.h>
+
+#include "tests/support/unit.h"
+
+static const struct {
+    const char *text;
+    bool valid;
+} CASES[] = {
+    {"", true},
+    {"abc", true},
+    {"\xc3\xa9\xe6\xbc\xa2\xf0\x9f\x98\x80", true},
+    {"\xed\x9f\xbf\xee\x80\x80", true}, /* around the surrogates */
+    {"\xf4\x8f\xbf\xbf", true},         /* U+10FFFF */
+    {"\xf4\x90\x80\x80", false},
+    {"\xc0\xaf", false},     /* overlong slash */
+    {"\xe0\x80\xaf", false}, /* the same in three */
+    {"\xf0\x80\x80\xaf", false},
+    {"\xed\xa0\x80", false}, /* surrogate */
+    {"\xff", false},
+    {"\x80", false},
+    {"\xe6\xbc", false}, /* cut */
+    {"a\xc3", false},
+};
+
+START_TEST(well_formed_or_not)
+{
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++)
+        ck_assert_msg(utf8_valid(CASES[i].text, strlen(CASES[i].text)) == CASES[i].valid,
+                      "case %zu", i);
+}
+END_TEST
+
+START_TEST(length_of_a_sequence)
+{
+    ck_assert_uint_eq(utf8_sequence("a", 1), 1);
+    ck_assert_uint_eq(utf8_sequence("\xf0\x9f\x98\x80", 4), 4);
+    ck_assert_uint_eq(utf8_sequence("\xf0\x9f\x98\x80", 3), 0);
+}
+END_TEST
+
+UNIT_MAIN("utf8", well_formed_or_not, length_of_a_sequence)
