@@ -1,0 +1,195 @@
+#include "server/jobs/app_images.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/hash.h"
+
+#define ARENA_LIMIT ((size_t)64 * 1024 * 1024)
+#define GROUPS_MAX  64
+
+struct entry {
+    bool used;
+    bool known;
+    uint64_t app_id;
+    struct uuid image;
+    struct image_facts facts;
+};
+
+struct group {
+    struct uuid id;
+    const struct layout_row *members; /* ascending by vmaddr */
+    size_t count;
+};
+
+struct app_images {
+    struct storage_reader *reader;
+    struct arena *arena;
+    uint64_t seed;
+    size_t max_entries;
+    size_t count;
+    size_t mask; /* open addressing; at most half full */
+    struct entry *entries;
+    struct group groups[GROUPS_MAX];
+    size_t group_count;
+    uint64_t app_id;
+    const char *bundle_id;
+    enum err rc; /* the first question that failed since begin */
+    struct error error;
+};
+
+struct app_images *app_images_new(struct storage_reader *reader, size_t max_entries)
+{
+    struct app_images *a = calloc(1, sizeof(*a));
+    if (!a)
+        return NULL;
+    size_t slots = 64;
+    while (slots < 4 * max_entries) /* half full when one stack brings as many again */
+        slots *= 2;
+    a->reader = reader;
+    a->max_entries = max_entries;
+    a->mask = slots - 1;
+    a->arena = arena_new(ARENA_LIMIT);
+    a->entries = calloc(slots, sizeof(a->entries[0]));
+    if (getrandom(&a->seed, sizeof(a->seed), 0) != (ssize_t)sizeof(a->seed))
+        a->seed = (uint64_t)(uintptr_t)a;
+    if (!a->arena || !a->entries) {
+        app_images_free(a);
+        return NULL;
+    }
+    return a;
+}
+
+void app_images_free(struct app_images *a)
+{
+    if (!a)
+        return;
+    arena_free(a->arena);
+    free(a->entries);
+    free(a);
+}
+
+void app_images_forget(struct app_images *a)
+{
+    if (a->count > 0)
+        memset(a->entries, 0, (a->mask + 1) * sizeof(a->entries[0]));
+    a->count = 0;
+    a->group_count = 0;
+    arena_reset(a->arena);
+}
+
+/* --- names and classes ------------------------------------------------------------------------ */
+
+/* The entry of the image, or the free slot for it. */
+static struct entry *slot_of(struct app_images *a, const struct uuid *image)
+{
+    uint64_t h = hash64(image->bytes, sizeof(image->bytes), a->seed ^ a->app_id);
+    size_t i = (size_t)h & a->mask;
+    while (a->entries[i].used &&
+           (a->entries[i].app_id != a->app_id || !uuid_equal(&a->entries[i].image, image)))
+        i = (i + 1) & a->mask;
+    return &a->entries[i];
+}
+
+/* False when the database could not be asked: the stack has to come again. */
+static bool asked(struct app_images *a, enum err rc, const struct error *err)
+{
+    if (rc == ERR_OK || rc == ERR_NOT_FOUND)
+        return true;
+    if (a->rc == ERR_OK) {
+        a->rc = rc;
+        a->error = *err;
+    }
+    return false;
+}
+
+static bool find_facts(void *ctx, const struct uuid *image, struct image_facts *ret)
+{
+    struct app_images *a = ctx;
+    struct error err;
+    struct image_row row;
+    struct entry *e = slot_of(a, image);
+    if (!e->used) {
+        enum err rc = read_image(a->reader, a->bundle_id, image, a->arena, &row, &err);
+        if (!asked(a, rc, &err))
+            return false;
+        struct image_facts facts = {.name = NULL};
+        if (rc == ERR_OK)
+            facts = (struct image_facts){.name = row.name, .class = row.class};
+        if (a->count == 2 * a->max_entries) { /* one stack with that many images: not cached */
+            *ret = facts;
+            return rc == ERR_OK;
+        }
+        *e = (struct entry){.used = true,
+                            .known = rc == ERR_OK,
+                            .app_id = a->app_id,
+                            .image = *image,
+                            .facts = facts};
+        a->count++;
+    }
+    if (e->known)
+        *ret = e->facts;
+    return e->known;
+}
+
+/* --- slide groups ----------------------------------------------------------------------------- */
+
+static const struct group *find_group(struct app_images *a, const struct uuid *id)
+{
+    struct error err;
+    struct layout_row *members = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < a->group_count; i++) {
+        if (uuid_equal(&a->groups[i].id, id))
+            return &a->groups[i];
+    }
+    enum err rc = read_group(a->reader, id, a->arena, &members, &count, &err);
+    if (!asked(a, rc, &err) || rc != ERR_OK)
+        return NULL;
+    size_t place = a->group_count < GROUPS_MAX ? a->group_count++ : GROUPS_MAX - 1;
+    a->groups[place] = (struct group){.id = *id, .members = members, .count = count};
+    return &a->groups[place];
+}
+
+static bool place_address(void *ctx, const struct uuid *group_id, uint64_t unslid,
+                          struct uuid *ret_image, uint64_t *ret_offset)
+{
+    const struct group *g = find_group(ctx, group_id);
+    if (!g)
+        return false;
+    size_t low = 0, high = g->count; /* the last member that begins at or below the address */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (g->members[middle].vmaddr <= unslid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return false;
+    const struct layout_row *m = &g->members[low - 1];
+    if (unslid - m->vmaddr >= m->size)
+        return false;
+    *ret_image = m->uuid;
+    *ret_offset = unslid - m->vmaddr;
+    return true;
+}
+
+struct image_lookup app_images_begin(struct app_images *a, uint64_t app_id, const char *bundle_id)
+{
+    if (a->count > a->max_entries || a->group_count == GROUPS_MAX ||
+        a->arena->used > ARENA_LIMIT / 2)
+        app_images_forget(a);
+    a->app_id = app_id;
+    a->bundle_id = bundle_id;
+    a->rc = ERR_OK;
+    return (struct image_lookup){.facts = find_facts, .place = place_address, .ctx = a};
+}
+
+enum err app_images_end(struct app_images *a, struct error *err)
+{
+    if (a->rc != ERR_OK && err)
+        *err = a->error;
+    return a->rc;
+}

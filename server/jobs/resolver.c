@@ -1,0 +1,567 @@
+/*
+ * DESIGN
+ *
+ * What. The database is the queue: stacks marked pending. One thread makes passes over them: it
+ * reads a page, its workers symbolize and compute cluster keys, the answers go to the writer as
+ * resolution ops, and the next page is read while the writer applies them. A pass ends at the last
+ * page, when all its ops are answered. Then the thread sleeps until it is rung.
+ *
+ * Who calls. resolver_ring(): the writer's bell after a commit that left stacks pending. Any thread.
+ *
+ * Races, and why none of them loses a stack:
+ *   - New stacks while a pass runs: their commit rings; every ring after the beginning of a pass is
+ *     answered by another pass.
+ *   - A symbol file that arrives while a stack is being symbolized: either its op turned the stack
+ *     pending anew (another generation) or the writer finds, inside the transaction, that an image
+ *     called missing is indexed by now. Both leave `applied` false and the stack pending: it is late,
+ *     and another pass takes it.
+ *   - Facts of images change: workers forget what they cached at the beginning of each pass.
+ *   - An index that the database knows but whose file is gone would make a stack late for ever: a
+ *     stack that was late once has its missing images checked (vet_missing); one whose file really
+ *     cannot be had is no longer reported as missing.
+ *   - A commit that fails leaves everything pending: the next pass comes after RETRY_MS.
+ *
+ * Nothing is held up: a stack whose bytes are damaged, or that takes more memory than an op may
+ * have, is resolved as one without frames (unmappable), and logged.
+ *
+ * Locks. One, around the bell, the count of ops under way and the list of late stacks; not held
+ * while anything is called.
+ */
+#include "server/jobs/resolver.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/parallel.h"
+#include "base/thread.h"
+#include "server/analysis/cluster_key.h"
+#include "server/jobs/app_images.h"
+#include "storage/storage_read.h"
+#include "symbolizer/symbolize.h"
+
+#define PIECE          64 /* stacks of one op */
+#define PAGE_ARENA     ((size_t)512 * 1024 * 1024)
+#define OP_ARENA       ((size_t)128 * 1024 * 1024)
+#define IMAGES_MAX     8192
+#define LATE_MAX       4096
+#define RETRY_MS       1000 /* after a failed read or commit */
+#define SUBMIT_WAIT_MS 20   /* the writer's queue is full: try again */
+#define IDLE_LATE_MAX  3    /* passes in a row that brought nothing but late stacks */
+
+struct worker {
+    struct storage_reader *reader;
+    struct symbolizer *symbolizer;
+    struct app_images *images;
+};
+
+/* What one call of the workers makes: PIECE stacks of a page, one op. */
+struct piece {
+    const struct pending_stack *stacks;
+    size_t count;
+    struct write_op *op;
+    bool incomplete; /* stacks were left out: look again */
+};
+
+struct resolver {
+    struct writer *writer;
+    struct index_cache *cache;
+    const struct rules *rules;
+    struct resolver_options options;
+    struct metrics *metrics;
+    struct thread thread;
+    struct storage_reader *reader;
+    struct parallel_for *parallel;
+    struct worker *workers;
+    struct arena *page_arena;
+    struct piece *pieces;
+    size_t piece_max;
+    uint64_t *suspects; /* stacks that were late in the pass before; the thread's own */
+    size_t suspect_count;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool rung;
+    bool stopping;
+    bool failed; /* a read or an op of this pass failed */
+    size_t under_way;
+    uint64_t applied; /* of this pass */
+    uint64_t *late;
+    size_t late_count; /* may pass LATE_MAX; those above are not listed */
+};
+
+/* --- one stack; workers ----------------------------------------------------------------------- */
+
+static void log_unreadable(const struct pending_stack *p, const struct error *err)
+{
+    char quoted[sizeof(err->text) + 64];
+    log_warn("stack cannot be resolved", "stack=%" PRIu64 " error=%s", p->stack_id,
+             log_quote(err->text, quoted, sizeof(quoted)));
+}
+
+static void fill_verdict(const struct cluster_verdict *v, struct op_resolution *out)
+{
+    memcpy(out->key, v->key, sizeof(out->key));
+    memcpy(out->variant, v->variant, sizeof(out->variant));
+    out->cluster_kind = (uint8_t)v->kind;
+    out->provisional = v->kind == CLUSTER_PROVISIONAL;
+    out->hidden = v->kind == CLUSTER_IDLE;
+    out->key_text = v->key_text;
+    out->title = v->title;
+    out->function = v->function;
+    out->file = v->file;
+    out->image = v->image;
+    out->category = v->category;
+    out->owner = v->owner;
+}
+
+static enum err fill_stack(struct symbolized *s, struct arena *arena, struct op_resolution *out,
+                           struct error *err)
+{
+    struct resolved_stack *stack = arena_memdup(arena, &s->stack, sizeof(s->stack));
+    if (!stack)
+        return error_set(err, ERR_NO_MEMORY, "no memory for a stack");
+    for (size_t i = 0; i < stack->count; i++)
+        out->approximate = out->approximate || stack->frames[i].approximate;
+    out->stack = stack;
+    out->missing = s->missing;
+    out->missing_count = s->missing_count;
+    return ERR_OK;
+}
+
+/* `readable` false: as a stack without frames. */
+static enum err resolve_stack(const struct resolver *r, struct worker *w,
+                              const struct pending_stack *p, bool readable, struct arena *arena,
+                              struct op_resolution *out, struct error *err)
+{
+    struct raw_stack raw = {.frames = NULL, .count = 0};
+    struct symbolized symbolized = {.missing_count = 0};
+    struct cluster_verdict verdict;
+    struct key_options key_options = {.skip_unresolved = p->give_up};
+    memset(out, 0, sizeof(*out));
+    out->stack_id = p->stack_id;
+    out->generation = p->generation;
+    enum err rc = ERR_OK;
+    if (readable)
+        rc = raw_stack_decode(p->raw, p->raw_len, arena, &raw, err);
+    if (rc == ERR_OK && raw.count > 0) {
+        struct image_lookup lookup = app_images_begin(w->images, p->app_id, p->bundle_id);
+        rc = symbolizer_stack(w->symbolizer, &raw, &lookup, arena, &symbolized, err);
+        if (app_images_end(w->images, err) != ERR_OK)
+            return ERR_BUSY; /* an answer without the facts would be another cluster */
+    }
+    if (rc == ERR_OK)
+        rc = fill_stack(&symbolized, arena, out, err);
+    if (rc == ERR_OK)
+        rc = cluster_key_of(r->rules, &key_options, p->bundle_id, out->stack, arena, &verdict, err);
+    if (rc == ERR_OK)
+        fill_verdict(&verdict, out);
+    return rc;
+}
+
+/* A fresh op for the piece, in place of the one it has. */
+static bool begin_op(const struct resolver *r, struct piece *piece)
+{
+    write_op_free(piece->op);
+    piece->op = write_op_new(WRITE_RESOLUTIONS, OP_ARENA);
+    if (!piece->op)
+        return false;
+    struct op_resolutions *out = &piece->op->u.resolutions;
+    out->items = arena_array(piece->op->arena, piece->count, sizeof(out->items[0]));
+    out->rules_version = arena_strdup(piece->op->arena, rules_version(r->rules));
+    return out->items && out->rules_version;
+}
+
+/* Puts the stack into the piece's op. False: no more of this piece, what is left is taken again. */
+static bool add_stack(const struct resolver *r, struct worker *w, struct piece *piece,
+                      const struct pending_stack *p)
+{
+    struct error err = {.code = ERR_OK};
+    struct op_resolutions *out = &piece->op->u.resolutions;
+    struct op_resolution item;
+    enum err rc = resolve_stack(r, w, p, true, piece->op->arena, &item, &err);
+    if (rc == ERR_BUSY || (rc == ERR_NO_MEMORY && out->count > 0))
+        return false; /* its neighbours may be what took the memory */
+    if (rc != ERR_OK) {
+        log_unreadable(p, &err);
+        if (rc == ERR_NO_MEMORY && !begin_op(r, piece))
+            return false;
+        out = &piece->op->u.resolutions;
+        rc = resolve_stack(r, w, p, false, piece->op->arena, &item, &err);
+    }
+    if (rc != ERR_OK)
+        return false;
+    out->items[out->count++] = item;
+    return true;
+}
+
+static void resolve_piece(void *ctx, size_t i, size_t worker)
+{
+    const struct resolver *r = ctx;
+    struct piece *piece = &r->pieces[i];
+    if (!begin_op(r, piece)) {
+        write_op_free(piece->op);
+        piece->op = NULL;
+        return;
+    }
+    for (size_t j = 0; j < piece->count; j++) {
+        if (!add_stack(r, &r->workers[worker], piece, &piece->stacks[j])) {
+            piece->incomplete = true;
+            return;
+        }
+    }
+}
+
+/* --- stacks that were late before ------------------------------------------------------------- */
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static bool is_suspect(const struct resolver *r, uint64_t stack_id)
+{
+    return r->suspect_count > 0 && bsearch(&stack_id, r->suspects, r->suspect_count,
+                                           sizeof(r->suspects[0]), compare_ids) != NULL;
+}
+
+/* Is the file to be had, whatever the cache remembers? */
+static bool index_opens(struct resolver *r, const struct uuid *uuid)
+{
+    struct index_ref *ref = NULL;
+    struct error ignored;
+    index_cache_changed(r->cache, uuid);
+    if (index_cache_acquire(r->cache, uuid, &ref, &ignored) != ERR_OK)
+        return false;
+    index_cache_release(r->cache, ref);
+    return true;
+}
+
+/* Leaves out of `missing` what the database has an index for that cannot be opened. */
+static void vet_missing(struct resolver *r, struct op_resolution *item, struct arena *arena)
+{
+    struct error err;
+    char text[UUID_TEXT_SIZE];
+    bool *present = arena_array(arena, item->missing_count, sizeof(*present));
+    struct uuid *kept = arena_array(arena, item->missing_count, sizeof(*kept));
+    size_t count = 0;
+    if (!present || !kept ||
+        read_symbols_present(r->reader, item->missing, item->missing_count, present, &err) !=
+            ERR_OK)
+        return;
+    for (size_t i = 0; i < item->missing_count; i++) {
+        if (!present[i] || index_opens(r, &item->missing[i]))
+            kept[count++] = item->missing[i];
+        else
+            log_warn("index file is gone", "uuid=%s", uuid_format(&item->missing[i], text));
+    }
+    item->missing = kept;
+    item->missing_count = count;
+}
+
+static void vet_piece(struct resolver *r, struct piece *piece)
+{
+    struct op_resolutions *out = &piece->op->u.resolutions;
+    for (size_t i = 0; i < out->count; i++) {
+        if (out->items[i].missing_count > 0 && is_suspect(r, out->items[i].stack_id))
+            vet_missing(r, &out->items[i], piece->op->arena);
+    }
+}
+
+/* --- ops -------------------------------------------------------------------------------------- */
+
+/* On the writer's thread. */
+static void op_done(struct write_op *op, enum err rc, const struct error *err)
+{
+    struct resolver *r = op->user;
+    const struct op_resolutions *out = &op->u.resolutions;
+    (void)err; /* the writer logs it */
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; rc == ERR_OK && i < out->count; i++) {
+        if (out->items[i].applied)
+            r->applied++;
+        else if (r->late_count++ < LATE_MAX)
+            r->late[r->late_count - 1] = out->items[i].stack_id;
+    }
+    r->failed = r->failed || rc != ERR_OK;
+    r->under_way--;
+    pthread_cond_broadcast(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+    write_op_free(op);
+}
+
+/* Hands an op over. It is gone afterwards, whatever happens. */
+static void submit(struct resolver *r, struct write_op *op)
+{
+    struct error err;
+    op->done = op_done;
+    op->user = r;
+    pthread_mutex_lock(&r->lock);
+    r->under_way++;
+    pthread_mutex_unlock(&r->lock);
+    enum err rc = writer_submit(r->writer, op, &err);
+    pthread_mutex_lock(&r->lock);
+    while (rc == ERR_BUSY && !r->stopping) {
+        thread_cond_wait_until(&r->changed, &r->lock, clock_mono_ms() + SUBMIT_WAIT_MS);
+        pthread_mutex_unlock(&r->lock);
+        rc = writer_submit(r->writer, op, &err);
+        pthread_mutex_lock(&r->lock);
+    }
+    if (rc != ERR_OK) {
+        r->under_way--;
+        r->failed = true;
+    }
+    pthread_mutex_unlock(&r->lock);
+    if (rc != ERR_OK)
+        write_op_free(op);
+}
+
+/* Waits until no more than `count` ops are under way. */
+static void wait_under_way(struct resolver *r, size_t count)
+{
+    pthread_mutex_lock(&r->lock);
+    while (r->under_way > count)
+        pthread_cond_wait(&r->changed, &r->lock);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* --- passes ----------------------------------------------------------------------------------- */
+
+static bool is_stopping(struct resolver *r)
+{
+    pthread_mutex_lock(&r->lock);
+    bool stopping = r->stopping;
+    pthread_mutex_unlock(&r->lock);
+    return stopping;
+}
+
+static void count_frames(struct resolver *r)
+{
+    int64_t frames = 0, hits = 0;
+    for (size_t i = 0; i < r->options.workers; i++) {
+        struct symbolizer_stats stats;
+        symbolizer_stats(r->workers[i].symbolizer, &stats);
+        frames += (int64_t)stats.frames;
+        hits += (int64_t)stats.cache_hits;
+    }
+    metrics_set(r->metrics, METRIC_FRAMES_RESOLVED, frames);
+    metrics_set(r->metrics, METRIC_FRAME_CACHE_HITS, hits);
+}
+
+/* Returns whether something was left out. */
+static bool resolve_page(struct resolver *r, const struct pending_stack *stacks, size_t count)
+{
+    bool incomplete = false;
+    size_t pieces = (count + PIECE - 1) / PIECE;
+    for (size_t i = 0; i < pieces; i++) {
+        size_t left = count - i * PIECE;
+        r->pieces[i] =
+            (struct piece){.stacks = stacks + i * PIECE, .count = left < PIECE ? left : PIECE};
+    }
+    parallel_run(r->parallel, pieces, resolve_piece, r);
+    /* One page with the writer while the next one is read and symbolized, not more. */
+    wait_under_way(r, r->piece_max);
+    for (size_t i = 0; i < pieces; i++) {
+        struct piece *piece = &r->pieces[i];
+        incomplete = incomplete || piece->incomplete || !piece->op;
+        if (piece->op && piece->op->u.resolutions.count > 0) {
+            vet_piece(r, piece);
+            submit(r, piece->op);
+        } else {
+            write_op_free(piece->op);
+        }
+        piece->op = NULL;
+    }
+    count_frames(r);
+    return incomplete;
+}
+
+struct pass_result {
+    bool failed; /* wait before the next look */
+    bool again;  /* look again without being rung */
+    uint64_t applied;
+    size_t late;
+};
+
+static void begin_pass(struct resolver *r)
+{
+    for (size_t i = 0; i < r->options.workers; i++)
+        app_images_forget(r->workers[i].images);
+    pthread_mutex_lock(&r->lock);
+    r->suspect_count = r->late_count < LATE_MAX ? r->late_count : LATE_MAX;
+    memcpy(r->suspects, r->late, r->suspect_count * sizeof(r->late[0]));
+    r->late_count = 0;
+    r->applied = 0;
+    r->failed = false;
+    pthread_mutex_unlock(&r->lock);
+    if (r->suspect_count > 0)
+        qsort(r->suspects, r->suspect_count, sizeof(r->suspects[0]), compare_ids);
+}
+
+static enum err read_page(struct resolver *r, uint64_t after, struct pending_stack **ret,
+                          size_t *ret_count)
+{
+    struct error err;
+    char quoted[sizeof(err.text) + 64];
+    arena_reset(r->page_arena);
+    enum err rc =
+        read_pending(r->reader, after, r->options.page, r->page_arena, ret, ret_count, &err);
+    if (rc != ERR_OK)
+        log_error("pending stacks cannot be read", "error=%s",
+                  log_quote(err.text, quoted, sizeof(quoted)));
+    return rc;
+}
+
+static void run_pass(struct resolver *r, struct pass_result *ret)
+{
+    uint64_t after = 0;
+    memset(ret, 0, sizeof(*ret));
+    begin_pass(r);
+    while (!is_stopping(r)) {
+        struct pending_stack *stacks = NULL;
+        size_t count = 0;
+        ret->failed = read_page(r, after, &stacks, &count) != ERR_OK;
+        if (ret->failed || count == 0)
+            break;
+        after = stacks[count - 1].stack_id;
+        ret->again = resolve_page(r, stacks, count) || ret->again;
+    }
+    wait_under_way(r, 0);
+    pthread_mutex_lock(&r->lock);
+    ret->failed = ret->failed || r->failed;
+    ret->applied = r->applied;
+    ret->late = r->late_count;
+    pthread_mutex_unlock(&r->lock);
+    ret->again = ret->again || ret->late > 0;
+    metrics_add(r->metrics, METRIC_STACKS_RESOLVED, (int64_t)ret->applied);
+    metrics_add(r->metrics, METRIC_STACKS_LATE, (int64_t)ret->late);
+}
+
+/* Sleeps until rung, stopped or `until` has come. False: stop. */
+static bool wait_for_work(struct resolver *r, int64_t until_mono_ms)
+{
+    pthread_mutex_lock(&r->lock);
+    bool due = until_mono_ms == 0;
+    while (!r->stopping && !r->rung && !due) {
+        if (until_mono_ms == INT64_MAX)
+            pthread_cond_wait(&r->changed, &r->lock);
+        else
+            due = !thread_cond_wait_until(&r->changed, &r->lock, until_mono_ms);
+    }
+    r->rung = false;
+    bool go_on = !r->stopping;
+    pthread_mutex_unlock(&r->lock);
+    return go_on;
+}
+
+static void *run(void *arg)
+{
+    struct resolver *r = arg;
+    int64_t until = 0; /* what the last run left is there at start */
+    int idle = 0;
+    while (wait_for_work(r, until)) {
+        struct pass_result result;
+        run_pass(r, &result);
+        idle = result.applied > 0 || !result.again ? 0 : idle + 1;
+        if (result.failed || idle > IDLE_LATE_MAX)
+            until = clock_mono_ms() + RETRY_MS;
+        else
+            until = result.again ? 0 : INT64_MAX;
+    }
+    return NULL;
+}
+
+/* --- the face --------------------------------------------------------------------------------- */
+
+static enum err make_worker(struct resolver *r, struct worker *w, struct storage *storage,
+                            struct error *err)
+{
+    enum err rc = storage_reader_open(storage, &w->reader, err);
+    if (rc != ERR_OK)
+        return rc;
+    w->symbolizer = symbolizer_new(r->cache, r->options.frame_cache_entries);
+    w->images = app_images_new(w->reader, IMAGES_MAX);
+    if (!w->symbolizer || !w->images)
+        return error_set(err, ERR_NO_MEMORY, "no memory for a resolver worker");
+    return ERR_OK;
+}
+
+static enum err make_parts(struct resolver *r, struct storage *storage, struct error *err)
+{
+    r->piece_max = (r->options.page + PIECE - 1) / PIECE;
+    r->page_arena = arena_new(PAGE_ARENA);
+    r->pieces = calloc(r->piece_max, sizeof(r->pieces[0]));
+    r->workers = calloc(r->options.workers, sizeof(r->workers[0]));
+    r->suspects = calloc(LATE_MAX, sizeof(r->suspects[0]));
+    r->late = calloc(LATE_MAX, sizeof(r->late[0]));
+    r->parallel = parallel_new(r->options.workers);
+    if (!r->page_arena || !r->pieces || !r->workers || !r->suspects || !r->late || !r->parallel)
+        return error_set(err, ERR_NO_MEMORY, "no memory for the resolver");
+    enum err rc = storage_reader_open(storage, &r->reader, err);
+    for (size_t i = 0; rc == ERR_OK && i < r->options.workers; i++)
+        rc = make_worker(r, &r->workers[i], storage, err);
+    return rc;
+}
+
+enum err resolver_start(struct storage *storage, struct writer *writer, struct index_cache *cache,
+                        const struct rules *rules, const struct resolver_options *options,
+                        struct metrics *metrics, struct resolver **ret, struct error *err)
+{
+    struct resolver *r = calloc(1, sizeof(*r));
+    if (!r)
+        return error_set(err, ERR_NO_MEMORY, "no memory for the resolver");
+    pthread_mutex_init(&r->lock, NULL);
+    thread_cond_init(&r->changed);
+    r->writer = writer;
+    r->cache = cache;
+    r->rules = rules;
+    r->options = *options;
+    r->metrics = metrics;
+    enum err rc = make_parts(r, storage, err);
+    if (rc == ERR_OK)
+        rc = thread_start(&r->thread, "resolver", run, r, err);
+    if (rc != ERR_OK) {
+        resolver_stop(r);
+        return rc;
+    }
+    *ret = r;
+    return ERR_OK;
+}
+
+void resolver_stop(struct resolver *r)
+{
+    if (!r)
+        return;
+    pthread_mutex_lock(&r->lock);
+    r->stopping = true;
+    pthread_cond_broadcast(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+    thread_join(&r->thread);
+    parallel_free(r->parallel);
+    for (size_t i = 0; r->workers && i < r->options.workers; i++) {
+        app_images_free(r->workers[i].images);
+        symbolizer_free(r->workers[i].symbolizer);
+        storage_reader_close(r->workers[i].reader);
+    }
+    storage_reader_close(r->reader);
+    free(r->workers);
+    free(r->pieces);
+    free(r->suspects);
+    free(r->late);
+    arena_free(r->page_arena);
+    pthread_cond_destroy(&r->changed);
+    pthread_mutex_destroy(&r->lock);
+    free(r);
+}
+
+void resolver_ring(struct resolver *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->rung = true;
+    pthread_cond_broadcast(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+}
