@@ -35,8 +35,9 @@ check-valgrind:
 	    UNDER='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite'
 SETARCH := $(shell command -v setarch >/dev/null 2>&1 && setarch -R true 2>/dev/null && echo setarch -R)
 
-# End-to-end: scripts that drive the real program; each prints "ok …", "skipped …" or fails.
-E2E := $(if $(T),$(T:%=tests/e2e/%.sh),$(filter-out tests/e2e/lib.sh,$(wildcard tests/e2e/*.sh)))
+# End-to-end: scripts that drive the real program; exit status 77 is "skipped", and says why.
+E2E_ALL := $(filter-out tests/e2e/lib.sh,$(wildcard tests/e2e/*.sh)) $(wildcard tests/e2e/test_*.py)
+E2E := $(if $(T),$(foreach t,$(T),$(filter %/$(t).sh %/$(t).py %/test_$(t).py,$(E2E_ALL))),$(E2E_ALL))
 .PHONY: e2e
 e2e: $(BUILD)/stallsymd fixtures
 	$(Q)tests/support/run-e2e $(BUILD) $(E2E)
