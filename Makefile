@@ -84,7 +84,7 @@ $(BUILD)/stallsymd: $(DAEMON_OBJ) $(LIB_FILES)
 
 $(BUILD)/symbolizer/%.o: ALL_CFLAGS += -Wconversion
 # The objects of a folder that includes generated headers wait for them.
-$(OBJ_storage) $(OBJ_http): | generated
+$(OBJ_storage) $(OBJ_http) $(OBJ_analysis): | generated
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -95,6 +95,13 @@ $(BUILD)/%.o: %.c
 
 .PHONY: generated
 generated:
+
+generated: $(BUILD)/gen/cluster_rules.h
+$(BUILD)/gen/cluster_rules.h: conf/cluster.rules
+	@mkdir -p $(@D)
+	@echo "  EMBED   $<"
+	$(Q){ echo 'static const unsigned char CLUSTER_RULES[] = {'; \
+	      od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g'; echo '};'; } > $@.tmp && mv $@.tmp $@
 
 # --- install ----------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ struct cmd {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
+extern const struct cmd cmd_cluster;
 extern const struct cmd cmd_index;
 extern const struct cmd cmd_lookup;
 extern const struct cmd cmd_version;

@@ -9,6 +9,7 @@
 #include "server/cmd.h"
 
 static const struct cmd *const COMMANDS[] = {
+    &cmd_cluster,
     &cmd_lookup,
     &cmd_version,
 };

@@ -19,8 +19,13 @@
 #define KEY_NAME_SLACK 16
 
 /* Writes the key form of `function` to `out` (cut at `size`), returns its length. `file` (may be
- * NULL) is added by its base name when `local`: "tick@clock.c". */
+ * NULL) is added by its base name when `local` to names of C and C++: "tick@clock.c". Names of
+ * Objective-C, Swift and Rust say where they belong. */
 size_t normalize_function(const char *function, const char *file, int local, char *out,
                           size_t size);
+
+/* Whether `function` is what tools print where they know no name: NULL, "", "0x1043f2a10",
+ * "<redacted>", "???", "__hidden#12_". */
+int normalize_is_unnamed(const char *function);
 
 #endif

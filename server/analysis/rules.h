@@ -2,7 +2,7 @@
  * rules - conf/cluster.rules, read.
  *
  * Purpose: ordered lines that say what a frame is to a cluster key: drop, keep, app, system,
- * vendor, boundary, plumbing, group=NAME, category=NAME, owner=NAME, depth=K; matched on image,
+ * vendor, platform, boundary, plumbing, group=NAME, category=NAME, owner=NAME, depth=K; matched on image,
  * function, file and position. The language is described at the head of conf/cluster.rules.
  *
  * Invariants: the first matching line of each kind of action wins; a rule set is immutable once
@@ -14,11 +14,18 @@
 #ifndef STALLSYM_ANALYSIS_RULES_H
 #define STALLSYM_ANALYSIS_RULES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 #include "base/hash.h"
+
+#define RULES_TEXT_MAX     (1024 * 1024)
+#define RULES_LINES_MAX    10000 /* rules, and lines of them */
+#define RULES_PATTERNS_MAX 100000
+#define RULES_PATTERN_MAX  512 /* bytes */
+#define RULES_DEPTH_MAX    16
 
 struct rules;
 
@@ -30,5 +37,10 @@ void rules_free(struct rules *r);
 
 /* Hex SHA-256 of text and key form. */
 const char *rules_version(const struct rules *r);
+
+/* Whether an image is the operating system's by its name alone (`platform` rules): for images whose
+ * path is not known. The caller that fills resolved_frame.in_app asks this for
+ * IMAGE_CLASS_UNKNOWN. */
+bool rules_is_platform(const struct rules *r, const char *image_name);
 
 #endif

@@ -1,0 +1,554 @@
+/*
+ * Swift names as its demangler prints them, simplified or in full. What the compiler made of a
+ * function (closures, thunks, specialisations, async parts, witnesses) is that function; of the
+ * function there remain the qualified name without its module and the argument labels.
+ *
+ * Both forms of a name give the same key: `Feed.reload(_:)` and
+ * `Shop.Feed.reload(Swift.Int) async throws -> ()`. Only the full form has `->` or ` : type`, which
+ * tells that its first component is a module.
+ */
+#include <string.h>
+
+#include "server/analysis/normalize_parts.h"
+
+enum prefix_kind {
+    PREFIX_STRIP,    /* what follows is the function */
+    PREFIX_OF,       /* `generic specialization <…> of F` */
+    PREFIX_CLOSURE,  /* `closure #2 (Int) -> () in F` */
+    PREFIX_WITNESS,  /* `protocol witness for P.f() in conformance T : P in M` */
+    PREFIX_VTABLE,   /* `vtable thunk for F dispatching to G` */
+    PREFIX_NUMBERED, /* `default argument 2 of F` */
+    PREFIX_NOTHING,  /* a helper that belongs to no function */
+};
+
+static const struct {
+    const char *text;
+    enum prefix_kind kind;
+} PREFIXES[] = {
+    {"specialized ", PREFIX_STRIP},
+    {"prespecialized ", PREFIX_STRIP},
+    {"generic specialization ", PREFIX_OF},
+    {"generic not re-abstracted specialization ", PREFIX_OF},
+    {"generic not-reabstracted specialization ", PREFIX_OF},
+    {"generic partial specialization ", PREFIX_OF},
+    {"generic not-reabstracted partial specialization ", PREFIX_OF},
+    {"generic pre-specialization ", PREFIX_OF},
+    {"function signature specialization ", PREFIX_OF},
+    {"inlined generic function ", PREFIX_OF},
+    {"closure #", PREFIX_CLOSURE},
+    {"implicit closure #", PREFIX_CLOSURE},
+    {"partial apply forwarder for ", PREFIX_STRIP},
+    {"partial apply ObjC forwarder for ", PREFIX_STRIP},
+    {"partial apply for ", PREFIX_STRIP},
+    {"partial apply ObjC for ", PREFIX_STRIP},
+    {"merged ", PREFIX_STRIP},
+    {"@objc ", PREFIX_STRIP},
+    {"@nonobjc ", PREFIX_STRIP},
+    {"dynamic ", PREFIX_STRIP},
+    {"super ", PREFIX_STRIP},
+    {"static ", PREFIX_STRIP},
+    {"class ", PREFIX_STRIP},
+    {"override ", PREFIX_STRIP},
+    {"preamble of ", PREFIX_STRIP},
+    {"dispatch thunk of ", PREFIX_STRIP},
+    {"method lookup function for ", PREFIX_NOTHING},
+    {"curry thunk of ", PREFIX_STRIP},
+    {"dynamically replaceable thunk for ", PREFIX_STRIP},
+    {"dynamically replaceable key for ", PREFIX_NOTHING},
+    {"dynamically replaceable variable for ", PREFIX_NOTHING},
+    {"distributed thunk ", PREFIX_STRIP},
+    {"distributed accessor for ", PREFIX_STRIP},
+    {"back deployment thunk for ", PREFIX_STRIP},
+    {"back deployment fallback for ", PREFIX_STRIP},
+    {"async function pointer to ", PREFIX_STRIP},
+    {"coro function pointer to ", PREFIX_STRIP},
+    {"default override of ", PREFIX_STRIP},
+    {"property wrapper backing initializer of ", PREFIX_STRIP},
+    {"property wrapped field init accessor of ", PREFIX_STRIP},
+    {"variable initialization expression of ", PREFIX_STRIP},
+    {"one-time initialization function for ", PREFIX_STRIP},
+    {"global initialization function for ", PREFIX_STRIP},
+    {"key path getter for ", PREFIX_STRIP},
+    {"key path setter for ", PREFIX_STRIP},
+    {"default argument ", PREFIX_NUMBERED},
+    {"freestanding macro expansion #", PREFIX_CLOSURE},
+    {"unique name #", PREFIX_NUMBERED},
+    {"vtable thunk for ", PREFIX_VTABLE},
+    {"protocol witness for ", PREFIX_WITNESS},
+    {"protocol self-conformance witness for ", PREFIX_STRIP},
+    {"implicit ", PREFIX_STRIP},
+    {"thunk for ", PREFIX_NOTHING},
+    {"reabstraction thunk ", PREFIX_NOTHING},
+    {"autodiff ", PREFIX_NOTHING},
+    {"outlined ", PREFIX_NOTHING},
+    {"one-time initialization token for ", PREFIX_NOTHING},
+    {"type metadata ", PREFIX_NOTHING},
+    {"full type metadata ", PREFIX_NOTHING},
+    {"generic type metadata ", PREFIX_NOTHING},
+    {"metaclass for ", PREFIX_NOTHING},
+    {"lazy ", PREFIX_NOTHING},
+    {"lazy protocol witness table accessor for ", PREFIX_NOTHING},
+    {"protocol witness table ", PREFIX_NOTHING},
+    {"generic protocol witness table for ", PREFIX_NOTHING},
+    {"instantiation function for ", PREFIX_NOTHING},
+    {"associated type ", PREFIX_NOTHING},
+    {"associated conformance ", PREFIX_NOTHING},
+    {"default associated ", PREFIX_NOTHING},
+    {"value witness table for ", PREFIX_NOTHING},
+    {"property descriptor for ", PREFIX_NOTHING},
+    {"method descriptor for ", PREFIX_NOTHING},
+    {"nominal type descriptor ", PREFIX_NOTHING},
+    {"opaque type descriptor ", PREFIX_NOTHING},
+    {"protocol descriptor ", PREFIX_NOTHING},
+    {"protocol conformance descriptor ", PREFIX_NOTHING},
+    {"base conformance descriptor ", PREFIX_NOTHING},
+    {"direct field offset for ", PREFIX_NOTHING},
+    {"indirect field offset for ", PREFIX_NOTHING},
+    {"enum case for ", PREFIX_NOTHING},
+    {"reflection metadata ", PREFIX_NOTHING},
+    {"key path index equality operator for ", PREFIX_NOTHING},
+    {"key path index hash operator for ", PREFIX_NOTHING},
+};
+
+#define PREFIX_COUNT (sizeof(PREFIXES) / sizeof(PREFIXES[0]))
+
+/* `(2) await resume partial function for F`: an async function is cut into such parts. */
+static const char *const ASYNC_PARTS[] = {
+    " await resume partial function for ",
+    " suspend resume partial function for ",
+};
+
+static const char *const VALUE_WITNESSES[] = {
+    "allocateBuffer",
+    "assignWithCopy",
+    "assignWithTake",
+    "deallocateBuffer",
+    "destroy",
+    "destroyArray",
+    "destroyBuffer",
+    "destructiveInjectEnumTag",
+    "destructiveProjectEnumData",
+    "getEnumTag",
+    "getEnumTagSinglePayload",
+    "initializeArrayWithCopy",
+    "initializeArrayWithTakeBackToFront",
+    "initializeArrayWithTakeFrontToBack",
+    "initializeBufferWithCopy",
+    "initializeBufferWithCopyOfBuffer",
+    "initializeBufferWithTake",
+    "initializeBufferWithTakeOfBuffer",
+    "initializeWithCopy",
+    "initializeWithTake",
+    "inplace enum tag",
+    "projectBuffer",
+    "storeEnumTagSinglePayload",
+};
+
+/* Length of `(2) await resume partial function for `, 0 when it is not there. */
+static size_t async_part(struct name_view v)
+{
+    size_t i = 1;
+    if (v.n < 3 || v.p[0] != '(')
+        return 0;
+    while (i < v.n && name_digit(v.p[i]))
+        i++;
+    if (i == 1 || i >= v.n || v.p[i] != ')')
+        return 0;
+    for (size_t k = 0; k < sizeof(ASYNC_PARTS) / sizeof(ASYNC_PARTS[0]); k++) {
+        if (name_starts(name_view_from(v, i + 1), ASYNC_PARTS[k]))
+            return i + 1 + strlen(ASYNC_PARTS[k]);
+    }
+    return 0;
+}
+
+static bool value_witness(struct name_view v)
+{
+    for (size_t k = 0; k < sizeof(VALUE_WITNESSES) / sizeof(VALUE_WITNESSES[0]); k++) {
+        if (name_starts(v, VALUE_WITNESSES[k]) &&
+            (name_starts(name_view_from(v, strlen(VALUE_WITNESSES[k])), " for ") ||
+             name_starts(name_view_from(v, strlen(VALUE_WITNESSES[k])), " value witness for ")))
+            return true;
+    }
+    return false;
+}
+
+static size_t prefix_index(struct name_view v)
+{
+    size_t k = 0;
+    while (k < PREFIX_COUNT && !name_starts(v, PREFIXES[k].text))
+        k++;
+    return k;
+}
+
+static struct name_view after(struct name_view v, const char *word)
+{
+    size_t found = name_find_outside(v, 0, word);
+    return found == NAME_NPOS ? name_view_of(v.p, 0) : name_view_from(v, found + strlen(word));
+}
+
+/* The name of a closure without a function (cut) has no identity; as `outer` it ends the name. */
+static struct name_view strip_prefix(struct name_view v, size_t k, struct name_view *ret_type)
+{
+    struct name_view rest = name_view_from(v, strlen(PREFIXES[k].text));
+    switch (PREFIXES[k].kind) {
+    case PREFIX_STRIP:
+        return rest;
+    case PREFIX_OF: {
+        struct name_view of = after(rest, " of ");
+        for (size_t i = 0; of.n == 0 && i + 5 < rest.n; i++) {
+            if (memcmp(rest.p + i, "> of ", 5) == 0) /* a bracket inside is never closed */
+                of = name_view_from(rest, i + 5);
+        }
+        return of;
+    }
+    case PREFIX_NUMBERED:
+        return after(rest, rest.n > 3 && name_starts(rest, "of ") ? "of " : " of ");
+    case PREFIX_CLOSURE:
+        return after(rest, " in ");
+    case PREFIX_VTABLE: {
+        struct name_view target = after(rest, " dispatching to ");
+        return target.n > 0 ? target : rest;
+    }
+    case PREFIX_WITNESS: {
+        *ret_type = after(rest, " in conformance ");
+        size_t end = name_find_outside(rest, 0, " in conformance ");
+        return end == NAME_NPOS ? rest : name_view_of(rest.p, end);
+    }
+    case PREFIX_NOTHING:
+        break;
+    }
+    return name_view_of(v.p, 0);
+}
+
+/* `(for: T, U)` becomes `(for:_:)`; `(for:_:)` stays. */
+static void put_labels(struct name_view inside, struct name_out *out)
+{
+    bool labels = true;
+    for (size_t i = 0; i < inside.n; i++)
+        labels = labels && (name_ident_char(inside.p[i]) || strchr(":`", inside.p[i]) != NULL);
+    name_puts(out, "(");
+    if (labels && inside.n > 0 && inside.p[inside.n - 1] == ':') {
+        name_put_view(out, inside);
+        name_puts(out, ")");
+        return;
+    }
+    for (size_t i = 0; i < inside.n;) {
+        size_t end = name_find_outside(inside, i, ",");
+        if (end == NAME_NPOS)
+            end = inside.n;
+        struct name_view arg = name_trim(name_view_of(inside.p + i, end - i));
+        size_t n = 0;
+        while (n < arg.n && (name_ident_char(arg.p[n]) || arg.p[n] == '`'))
+            n++;
+        if (n > 0 && n < arg.n && arg.p[n] == ':')
+            name_put(out, arg.p, n + 1);
+        else if (arg.n > 0)
+            name_puts(out, "_:");
+        i = end + 1;
+    }
+    name_puts(out, ")");
+}
+
+/* `(Name in _0123ABC)`, `(extension in Module):`. Returns where to go on, 0 when it is neither. */
+static size_t private_or_extension(struct name_view v, size_t i, struct name_out *out, bool *full)
+{
+    size_t end = name_skip_group(v, i);
+    struct name_view inside = name_view_of(v.p + i + 1, end > i + 1 ? end - i - 2 : 0);
+    if (name_starts(inside, "extension in ")) {
+        *full = true;
+        return end < v.n && v.p[end] == ':' ? end + 1 : end;
+    }
+    if (name_starts(inside, "in ") || name_starts(inside, "unknown context at ")) {
+        if (name_out_ends(out, "."))
+            out->n--;
+        return end;
+    }
+    size_t in = name_find_outside(inside, 0, " in ");
+    if (in == NAME_NPOS || (i > 0 && v.p[i - 1] != '.'))
+        return 0;
+    name_put(out, inside.p, in);
+    return end;
+}
+
+static bool operator_char(char c)
+{
+    return strchr("/=-+!*%<>&|^~?", c) != NULL && c != 0;
+}
+
+/* Past the `(Failure)` of `throws(Failure)`; parameters never follow an effect. */
+static size_t skip_thrown(struct name_view v, size_t i)
+{
+    bool thrown = i >= 6 && memcmp(v.p + i - 6, "throws", 6) == 0 && i < v.n && v.p[i] == '(';
+    return thrown ? name_skip_group(v, i) : i;
+}
+
+/* Past a blank: fixities, effects and local numbers say nothing; a type ends the name. */
+static size_t skip_words(struct name_view v, size_t i, bool *full, bool *done)
+{
+    static const char *const WORDS[] = {" infix", " prefix", " postfix",
+                                        " async", " throws", " rethrows"};
+    struct name_view rest = name_view_from(v, i);
+    for (size_t k = 0; k < sizeof(WORDS) / sizeof(WORDS[0]); k++) {
+        if (name_starts(rest, WORDS[k]) &&
+            (rest.n == strlen(WORDS[k]) || !name_ident_char(rest.p[strlen(WORDS[k])])))
+            return skip_thrown(v, i + strlen(WORDS[k]));
+    }
+    if (name_starts(rest, " ("))
+        return i + 1;
+    if (name_starts(rest, " #")) {
+        i += 2;
+        while (i < v.n && name_digit(v.p[i]))
+            i++;
+        return i;
+    }
+    if (name_starts(rest, " -> ") || name_starts(rest, " : "))
+        *full = true;
+    *done = true;
+    return i;
+}
+
+struct swift_scan {
+    struct name_view v;
+    size_t i;
+    bool full;
+    bool done;
+};
+
+static void step(struct swift_scan *s, struct name_out *out)
+{
+    char c = s->v.p[s->i];
+    if (c == '(') {
+        size_t next = private_or_extension(s->v, s->i, out, &s->full);
+        if (next == 0) {
+            next = name_skip_group(s->v, s->i);
+            bool closed = next > s->i + 1 && s->v.p[next - 1] == ')';
+            put_labels(name_view_of(s->v.p + s->i + 1, next - s->i - (closed ? 2 : 1)), out);
+        }
+        s->i = next;
+    } else if (c == '<' && s->i > 0 &&
+               (name_ident_char(s->v.p[s->i - 1]) || strchr(")>`", s->v.p[s->i - 1]) != NULL)) {
+        s->i = name_skip_group(s->v, s->i);
+    } else if (operator_char(c) && (s->i == 0 || strchr(". ", s->v.p[s->i - 1]) != NULL)) {
+        while (s->i < s->v.n && operator_char(s->v.p[s->i])) {
+            /* `.<<A>(A)`: the last `<` opens the generics of an operator */
+            if (s->v.p[s->i] == '<' && s->i + 1 < s->v.n && name_ident_char(s->v.p[s->i + 1]) &&
+                s->i > 0 && operator_char(s->v.p[s->i - 1])) {
+                s->i = name_skip_group(s->v, s->i);
+                break;
+            }
+            name_put(out, s->v.p + s->i++, 1);
+        }
+    } else if (c == ' ') {
+        s->i = skip_words(s->v, s->i, &s->full, &s->done);
+    } else {
+        name_put(out, s->v.p + s->i++, 1);
+    }
+}
+
+/* Removes `module.` from what begins at `start`. */
+static void drop_module(struct name_out *out, size_t start)
+{
+    size_t i = start;
+    while (i < out->n && name_ident_char(out->p[i]))
+        i++;
+    if (i == start || i + 1 >= out->n || out->p[i] != '.')
+        return;
+    i++;
+    memmove(out->p + start, out->p + i, out->n - i);
+    out->n -= i - start;
+}
+
+static void replace(struct name_out *out, size_t start, const char *from, const char *to)
+{
+    size_t n = strlen(from);
+    size_t m = strlen(to); /* never longer than `from` */
+    for (size_t i = start; i + n <= out->n; i++) {
+        if (memcmp(out->p + i, from, n) != 0)
+            continue;
+        memcpy(out->p + i, to, m);
+        memmove(out->p + i + m, out->p + i + n, out->n - i - n);
+        out->n -= n - m;
+    }
+}
+
+/* Whether it was in the full form, so that its module is gone. */
+static bool put_entity(struct name_view v, struct name_out *out)
+{
+    size_t start = out->n;
+    struct swift_scan s = {.v = v};
+    if (name_starts(v, "<") && v.n > 1 && name_ident_char(v.p[1])) {
+        s.i = name_skip_group(v, 0); /* `<A where A: P> M.T`: the type of a conformance */
+        while (s.i < v.n && v.p[s.i] == ' ')
+            s.i++;
+    }
+    while (s.i < s.v.n && !s.done)
+        step(&s, out);
+    bool module = s.full || name_starts(v, "Swift.") || name_starts(v, "__C.");
+    if (module)
+        drop_module(out, start);
+    replace(out, start, "__allocating_init", "init");
+    replace(out, start, "__isolated_deallocating_deinit", "deinit");
+    replace(out, start, "__deallocating_deinit", "deinit");
+    return module;
+}
+
+/* The implementation behind a witness: the conforming type and the requirement's last name. */
+static void put_witness(struct name_view requirement, struct name_view type, struct name_out *out)
+{
+    size_t start = out->n;
+    size_t end = name_find_outside(type, 0, " : ");
+    struct name_view name = end == NAME_NPOS ? type : name_view_of(type.p, end);
+    if (!put_entity(name, out) && end != NAME_NPOS)
+        drop_module(out, start);
+    size_t middle = out->n;
+    put_entity(requirement, out);
+    size_t dot = middle;
+    for (size_t i = middle; i < out->n && out->p[i] != '('; i++) {
+        static const char *const ACCESSORS[] = {".getter", ".setter", ".modify", ".read"};
+        bool accessor = false;
+        for (size_t k = 0; out->p[i] == '.' && k < 4; k++)
+            accessor = accessor || name_starts(name_view_of(out->p + i, out->n - i), ACCESSORS[k]);
+        if (out->p[i] == '.' && !accessor && i + 1 < out->n)
+            dot = i;
+    }
+    if (dot == middle) { /* no type in front of the requirement */
+        if (middle > start && out->n > middle && out->n < out->size) {
+            memmove(out->p + middle + 1, out->p + middle, out->n - middle);
+            out->p[middle] = '.';
+            out->n++;
+        }
+        return;
+    }
+    memmove(out->p + middle, out->p + dot, out->n - dot);
+    out->n -= dot - middle;
+}
+
+static bool private_name(struct name_view v)
+{
+    return name_starts(v, "_") || name_starts(v, "$");
+}
+
+/* One name after another: `helper(_:) in Feed.load()`. */
+static void put_chain(struct name_view v, struct name_out *out)
+{
+    for (int hops = 0; v.n > 0 && hops < NAME_NESTING_MAX; hops++) {
+        struct name_view type = {v.p, 0};
+        size_t skipped = async_part(v);
+        size_t k = prefix_index(v);
+        while (skipped > 0 || k < PREFIX_COUNT) {
+            v = name_trim(skipped > 0 ? name_view_from(v, skipped) : strip_prefix(v, k, &type));
+            skipped = async_part(v);
+            k = prefix_index(v);
+        }
+        if (value_witness(v) || v.n == 0)
+            return;
+        size_t in = name_find_outside(v, 0, " in ");
+        struct name_view inner = in == NAME_NPOS ? v : name_view_of(v.p, in);
+        if (type.n > 0)
+            put_witness(inner, type, out);
+        else
+            put_entity(inner, out);
+        v = in == NAME_NPOS ? name_view_of(v.p, 0) : name_view_from(v, in + 4);
+        if (v.n == 0 || private_name(v))
+            return;
+        name_puts(out, " in ");
+    }
+}
+
+void normalize_swift(struct name_view v, struct name_out *out)
+{
+    size_t start = out->n;
+    put_chain(v, out);
+    while (name_out_ends(out, " in ") && out->n >= start + 4)
+        out->n -= 4;
+    struct name_view got = name_trim(name_view_of(out->p + start, out->n - start));
+    if (got.n != out->n - start) {
+        memmove(out->p + start, got.p, got.n);
+        out->n = start + got.n;
+    }
+}
+
+static bool label_list(struct name_view v, size_t open)
+{
+    size_t i = open + 1;
+    while (i < v.n && (name_ident_char(v.p[i]) || v.p[i] == ':'))
+        i++;
+    return i < v.n && v.p[i] == ')' && (i == open + 1 || v.p[i - 1] == ':');
+}
+
+/* `helper #1 (_:) in …` and operators, which name their fixity. */
+static bool swift_words(struct name_view v)
+{
+    static const char *const WORDS[] = {" infix", " prefix", " postfix"};
+    size_t number = name_find_outside(v, 0, " #");
+    if (number != NAME_NPOS && number + 2 < v.n && name_digit(v.p[number + 2]))
+        return true;
+    for (size_t k = 0; k < sizeof(WORDS) / sizeof(WORDS[0]); k++) {
+        size_t found = name_find_outside(v, 0, WORDS[k]);
+        size_t end = found + strlen(WORDS[k]);
+        if (found != NAME_NPOS && end < v.n && (v.p[end] == '(' || v.p[end] == '<'))
+            return true;
+    }
+    return false;
+}
+
+bool normalize_is_swift(struct name_view v)
+{
+    if (async_part(v) > 0 || prefix_index(v) < PREFIX_COUNT || value_witness(v))
+        return true;
+    if (name_find_outside(v, 0, "::") != NAME_NPOS || name_find_outside(v, 0, "operator") == 0)
+        return false;
+    if (name_starts(v, "(extension in ") || name_find_outside(v, 0, " -> ") != NAME_NPOS ||
+        name_find_outside(v, 0, " : ") != NAME_NPOS || swift_words(v))
+        return true;
+    size_t open = name_find_outside(v, 0, "(");
+    size_t dot = name_find_outside(v, 0, ".");
+    size_t blank = name_find_outside(v, 0, " ");
+    if (dot != NAME_NPOS && dot > 0 && dot + 1 < v.n && (blank == NAME_NPOS || dot < blank) &&
+        (open == NAME_NPOS || dot < open))
+        return true;
+    if (open == NAME_NPOS || open == 0)
+        return false;
+    return label_list(v, open) && (blank == NAME_NPOS || open < blank);
+}
+
+bool normalize_is_swift_mangled(struct name_view v)
+{
+    static const char *const STARTS[] = {"$s",  "_$s", "$S",  "_$S",  "$e",  "_$e",
+                                         "_T0", "_Tt", "_TF", "__T0", "__TF"};
+    for (size_t k = 0; k < sizeof(STARTS) / sizeof(STARTS[0]); k++) {
+        if (name_starts(v, STARTS[k]))
+            return true;
+    }
+    return false;
+}
+
+/* Operators at the end of a mangled name that make of a function something that is still it: async
+ * parts (`TQ0_`, `TY1_`), its entry pointer, thunks, merged copies. */
+static size_t mangled_tail(struct name_view v)
+{
+    static const char *const TAILS[] = {"Tu", "TA", "Ta", "To", "TO", "Tm", "Tj", "TD", "Td", "Tc"};
+    size_t i = v.n;
+    if (i > 3 && v.p[i - 1] == '_') {
+        i--;
+        while (i > 0 && name_digit(v.p[i - 1]))
+            i--;
+        if (i > 2 && v.p[i - 2] == 'T' && (v.p[i - 1] == 'Q' || v.p[i - 1] == 'Y'))
+            return v.n - (i - 2);
+        return 0;
+    }
+    for (size_t k = 0; k < sizeof(TAILS) / sizeof(TAILS[0]); k++) {
+        if (name_ends(v, TAILS[k]) && v.n > 4)
+            return 2;
+    }
+    return 0;
+}
+
+void normalize_swift_mangled(struct name_view v, struct name_out *out)
+{
+    if (name_starts(v, "_$") || name_starts(v, "__T"))
+        v = name_view_from(v, 1);
+    for (size_t n = mangled_tail(v); n > 0; n = mangled_tail(v))
+        v.n -= n;
+    name_put_view(out, v);
+}

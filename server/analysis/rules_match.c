@@ -1,0 +1,137 @@
+#include "server/analysis/rules_match.h"
+
+#include <string.h>
+
+#include "server/analysis/rules_parts.h"
+
+bool rules_glob(const char *pattern, const char *text)
+{
+    const char *star = NULL;
+    const char *again = NULL;
+    while (*text) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            again = text;
+        } else if (*pattern == '?' || *pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star) {
+            pattern = star;
+            text = ++again;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == 0;
+}
+
+size_t rules_bucket(const char *first_bytes)
+{
+    return (size_t)(hash64(first_bytes, RULES_PREFIX, 0) % RULES_BUCKETS);
+}
+
+static bool match_one(const struct rule_pattern *pattern, enum pattern_kind kind,
+                      const struct rule_subject *s)
+{
+    switch (kind) {
+    case PATTERN_IMAGE:
+        return rules_glob(pattern->text, s->image ? s->image : "");
+    case PATTERN_FILE: {
+        const char *file = s->file ? s->file : "";
+        const char *base = strrchr(file, '/');
+        return rules_glob(pattern->text, file) || (base && rules_glob(pattern->text, base + 1));
+    }
+    case PATTERN_FUNCTION:
+        return (s->key && *s->key && rules_glob(pattern->text, s->key)) ||
+               (s->shown && rules_glob(pattern->text, s->shown));
+    case PATTERN_KINDS:
+        break;
+    }
+    return false;
+}
+
+/* `hit` is the function pattern that led here, NULL for a rule without one. */
+static bool rule_matches(const struct rule *rule, const struct rule_subject *s,
+                         const struct rule_pattern *hit)
+{
+    if (s->position < rule->position_from || s->position > rule->position_to)
+        return false;
+    if (rule->named != TRI_ANY && (rule->named == TRI_YES) != s->named)
+        return false;
+    if ((rule->on == ON_APP && !s->in_app) || (rule->on == ON_SYSTEM && (s->in_app || s->vendor)) ||
+        (rule->on == ON_VENDOR && !s->vendor))
+        return false;
+    for (int kind = 0; kind < PATTERN_KINDS; kind++) {
+        bool found = !rule->positive[kind] || (kind == PATTERN_FUNCTION && hit);
+        for (const struct rule_pattern *p = rule->patterns[kind]; p; p = p->next) {
+            if (p->negated) {
+                if (match_one(p, (enum pattern_kind)kind, s))
+                    return false;
+            } else if (!found) {
+                found = match_one(p, (enum pattern_kind)kind, s);
+            }
+        }
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+static void take(const struct rule_entry *entry, const struct rule_subject *s,
+                 struct rule_match ret[RULE_KINDS])
+{
+    const struct rule *rule = entry->rule;
+    bool better = false;
+    for (int kind = 0; kind < RULE_KINDS && !better; kind++)
+        better =
+            (rule->kinds & (1u << kind)) && (!ret[kind].action || ret[kind].order > rule->order);
+    if (!better || !rule_matches(rule, s, entry->pattern))
+        return;
+    for (int kind = 0; kind < RULE_KINDS; kind++) {
+        if (!(rule->kinds & (1u << kind)) || (ret[kind].action && ret[kind].order <= rule->order))
+            continue;
+        ret[kind].action = &rule->actions[kind];
+        ret[kind].line = rule->line;
+        ret[kind].order = rule->order;
+        ret[kind].label = rule->labels[kind];
+        ret[kind].pattern = entry->pattern ? entry->pattern->text : NULL;
+    }
+}
+
+static void match_name(const struct rules *r, const char *name, const struct rule_subject *s,
+                       struct rule_match ret[RULE_KINDS])
+{
+    if (!name || strnlen(name, RULES_PREFIX) < RULES_PREFIX)
+        return;
+    for (const struct rule_entry *e = r->buckets[rules_bucket(name)]; e; e = e->next) {
+        if (rules_glob(e->pattern->text, name))
+            take(e, s, ret);
+    }
+}
+
+void rules_match(const struct rules *r, const struct rule_subject *subject,
+                 struct rule_match ret[RULE_KINDS])
+{
+    memset(ret, 0, sizeof(ret[0]) * RULE_KINDS);
+    match_name(r, subject->key, subject, ret);
+    if (subject->shown && (!subject->key || strcmp(subject->key, subject->shown) != 0))
+        match_name(r, subject->shown, subject, ret);
+    for (const struct rule_entry *e = r->loose; e; e = e->next) {
+        if (!e->pattern || match_one(e->pattern, PATTERN_FUNCTION, subject))
+            take(e, subject, ret);
+    }
+}
+
+bool rules_is_platform(const struct rules *r, const char *image_name)
+{
+    struct rule_subject s = {.image = image_name};
+    struct rule_match match[RULE_KINDS];
+    if (!image_name)
+        return false;
+    memset(match, 0, sizeof(match));
+    for (const struct rule_entry *e = r->platform; e; e = e->next)
+        take(e, &s, match);
+    return match[RULE_PLATFORM].action && match[RULE_PLATFORM].action->value == VALUE_YES;
+}

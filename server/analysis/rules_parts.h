@@ -1,0 +1,77 @@
+/*
+ * rules_parts - how a rule set is laid out.
+ *
+ * Purpose: shared by rules.c, which writes it, and rules_match.c, which reads it; nobody else.
+ *
+ * Threads: written once, then read only. Memory: all of it lives in the set's own arena.
+ */
+#ifndef STALLSYM_ANALYSIS_RULES_PARTS_H
+#define STALLSYM_ANALYSIS_RULES_PARTS_H
+
+#include "base/arena.h"
+#include "server/analysis/rules_match.h"
+
+enum pattern_kind {
+    PATTERN_IMAGE,
+    PATTERN_FILE,
+    PATTERN_FUNCTION,
+    PATTERN_KINDS,
+};
+
+struct rule_pattern {
+    const char *text;
+    struct rule_pattern *next; /* of the same kind in the same rule */
+    bool negated;
+};
+
+enum tristate {
+    TRI_ANY,
+    TRI_NO,
+    TRI_YES,
+};
+
+enum rule_on {
+    ON_ANY,
+    ON_APP,
+    ON_SYSTEM,
+    ON_VENDOR,
+};
+
+struct rule {
+    struct rule_action actions[RULE_KINDS]; /* VALUE_NO without text and label: not there */
+    uint32_t kinds;                         /* bit set of enum rule_kind */
+    const char *labels[RULE_KINDS];
+    struct rule_pattern *patterns[PATTERN_KINDS];
+    bool positive[PATTERN_KINDS]; /* has a pattern that is not negated */
+    enum rule_on on;
+    enum tristate named;
+    uint32_t position_from;
+    uint32_t position_to;
+    uint32_t line;
+    uint32_t order;
+};
+
+/* One function pattern in the table of first bytes. */
+struct rule_entry {
+    const struct rule *rule;
+    const struct rule_pattern *pattern;
+    struct rule_entry *next;
+};
+
+#define RULES_PREFIX  4 /* first bytes of a pattern that are looked up */
+#define RULES_BUCKETS 1024
+
+struct rules {
+    struct arena arena;
+    struct rule *rules;
+    size_t count;
+    struct rule_entry
+        *buckets[RULES_BUCKETS]; /* patterns that begin with RULES_PREFIX plain bytes */
+    struct rule_entry *loose;    /* the other ones, and rules without a pattern */
+    struct rule_entry *platform; /* rules of images alone; no frame asks them */
+    char version[SHA256_TEXT_SIZE];
+};
+
+size_t rules_bucket(const char *first_bytes);
+
+#endif

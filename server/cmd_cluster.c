@@ -1,0 +1,221 @@
+/*
+ * cluster - rows of named frames in, clusters out, through the very code of the resolver.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "server/analysis/cluster_key.h"
+#include "server/analysis/normalize.h"
+#include "server/cmd.h"
+
+#define ROW_BYTES_MAX    (4u * 1024 * 1024)
+#define ROW_FRAMES_MAX   4096
+#define ROW_MEMORY_MAX   (64u * 1024 * 1024)
+#define CLUSTER_APP_NAME "stdin" /* stands for the bundle id: one run is one app */
+
+struct cluster_run {
+    const struct rules *rules;
+    struct key_options options;
+    struct arena arena;
+    size_t line;
+};
+
+static enum err read_rules_file(const char *path, struct rules **ret, struct error *err)
+{
+    struct buf text;
+    buf_init(&text, RULES_TEXT_MAX + 1);
+    enum err e = ERR_OK;
+    FILE *f = fopen(path, "rb");
+    if (!f) {
+        e = error_errno(err, errno, "%s", path);
+        goto out;
+    }
+    char chunk[16384];
+    size_t n;
+    while ((n = fread(chunk, 1, sizeof(chunk), f)) > 0) {
+        if (!buf_put(&text, chunk, n)) {
+            e = error_set(err, ERR_LIMIT, "%s: more than %d bytes", path, RULES_TEXT_MAX);
+            goto out;
+        }
+    }
+    if (ferror(f)) {
+        e = error_errno(err, errno, "%s", path);
+        goto out;
+    }
+    e = rules_new(text.data ? text.data : "", text.len, ret, err);
+    if (e != ERR_OK)
+        error_prefix(err, "%s", path);
+out:
+    if (f)
+        fclose(f);
+    buf_done(&text);
+    return e;
+}
+
+static enum err bad_row(const struct cluster_run *run, struct error *err, const char *what)
+{
+    return error_set(err, ERR_INVALID, "line %zu: %s", run->line, what);
+}
+
+/* `lines` hold "file:line"; the file is part of a frame. */
+static const char *file_of(struct cluster_run *run, const json_t *lines, size_t i)
+{
+    const char *text = json_string_value(json_array_get(lines, i));
+    const char *colon = text ? strrchr(text, ':') : NULL;
+    return colon && colon > text ? arena_strndup(&run->arena, text, (size_t)(colon - text)) : NULL;
+}
+
+static enum err read_frame(struct cluster_run *run, const json_t *row, size_t i,
+                           struct resolved_frame *rf, struct error *err)
+{
+    const json_t *modules = json_object_get(row, "modules");
+    const json_t *name = json_array_get(json_object_get(row, "frames"), i);
+    const json_t *module = json_array_get(modules, i);
+    struct frame *frame = arena_alloc(&run->arena, sizeof(*frame));
+    if (!frame)
+        return error_set(err, ERR_NO_MEMORY, "line %zu: no memory", run->line);
+    if (!json_is_string(name) && !json_is_null(name))
+        return bad_row(run, err, "a frame that is no string");
+    if (modules && !json_is_string(module) && !json_is_null(module))
+        return bad_row(run, err, "a module that is no string");
+    rf->image_name = json_string_value(module);
+    rf->in_app = !modules || !rules_is_platform(run->rules, rf->image_name);
+    rf->status = FRAME_NO_SYMBOLS;
+    if (normalize_is_unnamed(json_string_value(name)))
+        return ERR_OK;
+    frame->function = json_string_value(name);
+    frame->file = file_of(run, json_object_get(row, "lines"), i);
+    rf->status = FRAME_RESOLVED;
+    rf->frames = frame;
+    rf->frame_count = 1;
+    return ERR_OK;
+}
+
+static enum err read_row(struct cluster_run *run, const json_t *row, const char **ret_id,
+                         struct resolved_stack *ret, struct error *err)
+{
+    const json_t *frames = json_object_get(row, "frames");
+    const json_t *modules = json_object_get(row, "modules");
+    const char *id = json_string_value(json_object_get(row, "id"));
+    size_t count = json_array_size(frames);
+    if (!id || strpbrk(id, "\t\n\r"))
+        return bad_row(run, err, "`id` is missing or no plain string");
+    if (!json_is_array(frames))
+        return bad_row(run, err, "`frames` is missing or no array");
+    if (count > ROW_FRAMES_MAX)
+        return bad_row(run, err, "too many frames");
+    if (modules && (!json_is_array(modules) || json_array_size(modules) != count))
+        return bad_row(run, err, "`modules` is not as long as `frames`");
+    struct resolved_frame *out = arena_array(&run->arena, count ? count : 1, sizeof(*out));
+    if (!out)
+        return error_set(err, ERR_NO_MEMORY, "line %zu: no memory", run->line);
+    for (size_t i = 0; i < count; i++) {
+        enum err e = read_frame(run, row, i, &out[i], err);
+        if (e != ERR_OK)
+            return e;
+    }
+    ret->frames = out;
+    ret->count = count;
+    *ret_id = id;
+    return ERR_OK;
+}
+
+static enum err cluster_row(struct cluster_run *run, const char *text, size_t len,
+                            struct error *err)
+{
+    json_error_t json_error;
+    struct resolved_stack stack;
+    struct cluster_verdict verdict;
+    const char *id = NULL;
+    json_t *row = json_loadb(text, len, 0, &json_error);
+    enum err e;
+    if (!json_is_object(row)) {
+        e = error_set(err, ERR_FORMAT, "line %zu: %s", run->line,
+                      row ? "no JSON object" : json_error.text);
+        goto out;
+    }
+    e = read_row(run, row, &id, &stack, err);
+    if (e == ERR_OK)
+        e = cluster_key_of(run->rules, &run->options, CLUSTER_APP_NAME, &stack, &run->arena,
+                           &verdict, err);
+    if (e != ERR_OK)
+        goto out;
+    printf("%s\t", id);
+    for (size_t i = 0; i < CLUSTER_KEY_SIZE; i++)
+        printf("%02x", verdict.key[i]);
+    putchar('\n');
+out:
+    json_decref(row);
+    arena_reset(&run->arena);
+    return e;
+}
+
+static enum err cluster_all(struct cluster_run *run, FILE *in, struct error *err)
+{
+    char *line = NULL;
+    size_t cap = 0;
+    ssize_t n;
+    enum err e = ERR_OK;
+    while (e == ERR_OK && (n = getline(&line, &cap, in)) >= 0) {
+        run->line++;
+        size_t len = (size_t)n;
+        while (len > 0 && (line[len - 1] == '\n' || line[len - 1] == '\r'))
+            len--;
+        if (len > ROW_BYTES_MAX)
+            e = bad_row(run, err, "longer than 4 MiB");
+        else if (len > 0)
+            e = cluster_row(run, line, len, err);
+    }
+    if (e == ERR_OK && ferror(in))
+        e = error_errno(err, errno, "standard input");
+    free(line);
+    return e;
+}
+
+static int run_cluster(int argc, char **argv)
+{
+    const char *rules_path = NULL;
+    struct rules *rules = NULL;
+    struct error err = {0};
+    struct cluster_run run = {.options = {.skip_unresolved = true}};
+    for (int i = 1; i < argc; i++) {
+        bool last = i + 1 == argc;
+        if (strcmp(argv[i], "--rules") == 0 && !last)
+            rules_path = argv[++i];
+        else if (strcmp(argv[i], "--app-image") == 0 && !last)
+            run.options.app_image = argv[++i];
+        else if (strcmp(argv[i], "--no-merge") != 0)
+            return cmd_usage(&cmd_cluster, "unexpected \"%s\"", argv[i]);
+    }
+    enum err e =
+        rules_path ? read_rules_file(rules_path, &rules, &err) : rules_new_default(&rules, &err);
+    if (e != ERR_OK)
+        return cmd_failed(&cmd_cluster, &err);
+    run.rules = rules;
+    arena_init(&run.arena, ROW_MEMORY_MAX);
+    e = cluster_all(&run, stdin, &err);
+    arena_done(&run.arena);
+    rules_free(rules);
+    return e == ERR_OK ? CMD_OK : cmd_failed(&cmd_cluster, &err);
+}
+
+const struct cmd cmd_cluster = {
+    .name = "cluster",
+    .help = "tell which rows of named frames have one cause",
+    .synopsis = "[--rules FILE] [--app-image NAME] [--no-merge] < ROWS.jsonl",
+    .details =
+        "Reads one JSON object a line, {\"id\", \"frames\": [name, …], \"modules\": [image, …],\n"
+        "\"lines\": [\"file:line\", …]}, frames innermost first, and prints id, tab, cluster for\n"
+        "each. Without `modules` every frame is the app's; with them, those in no system image.\n"
+        "\n"
+        "  --rules FILE       rules in place of the built-in conf/cluster.rules\n"
+        "  --app-image NAME   only frames of this image are the app's\n"
+        "  --no-merge         keys alone, without the merging of clusters that are alike",
+    .run = run_cluster,
+};
