@@ -13,8 +13,8 @@ CC     ?= cc
 Q      := $(if $(V),,@)
 
 PKGS := libelf libmicrohttpd jansson sqlite3 libarchive libzstd zlib
-# Debian 12's libdwarf has no .pc file, Debian 13's has.
-DWARF_CFLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null || echo -I/usr/include/libdwarf)
+# Debian 12's libdwarf has no .pc file, Debian 13's names a folder that is not there.
+DWARF_CFLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null) -I/usr/include/libdwarf
 DWARF_LIBS   := $(shell pkg-config --libs libdwarf 2>/dev/null || echo -ldwarf)
 PKG_CFLAGS   := $(shell pkg-config --cflags $(PKGS) 2>/dev/null) $(DWARF_CFLAGS)
 PKG_LIBS     := $(DWARF_LIBS) $(shell pkg-config --libs $(PKGS) 2>/dev/null)
