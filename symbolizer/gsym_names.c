@@ -47,8 +47,9 @@ static bool is_listed(const struct string_table *t, const struct names_job *job,
 
 /* Entries of the string table ascend by offset, so the block's do. */
 static enum err write_block(const struct string_table *t, const struct names_job *job,
-                            size_t chunk_count, struct buf *out, struct error *err)
+                            size_t chunk_count, struct gsym_sink *sink, struct error *err)
 {
+    struct buf *out = &sink->piece;
     uint32_t listed = 0;
     uint64_t bytes = 1;
     for (size_t i = 0; i < chunk_count; i++) {
@@ -73,15 +74,16 @@ static enum err write_block(const struct string_table *t, const struct names_job
         display = display ? base + display - 1 : 0;
         buf_u32(out, t->entries[e].offset);
         buf_u32(out, display | (t->entries[e].is_local ? GSYM_DISPLAY_LOCAL : 0));
+        gsym_sink_flush(sink);
     }
     buf_u8(out, 0);
     for (size_t i = 0; i < chunk_count; i++)
-        buf_put(out, job->chunks[i].texts.data, job->chunks[i].texts.len);
-    return out->failed ? error_set(err, ERR_LIMIT, "index passes 4 GB, or no memory") : ERR_OK;
+        gsym_sink_put(sink, job->chunks[i].texts.data, job->chunks[i].texts.len);
+    return ERR_OK;
 }
 
 enum err gsym_names_write(const struct string_table *t, const struct parallel_for *parallel,
-                          struct buf *out, struct error *err)
+                          struct gsym_sink *sink, struct error *err)
 {
     enum err code = ERR_OK;
     size_t count = (t->count + CHUNK_NAMES - 1) / CHUNK_NAMES;
@@ -96,7 +98,7 @@ enum err gsym_names_write(const struct string_table *t, const struct parallel_fo
         job.chunks[i].displays = displays + i * CHUNK_NAMES;
     }
     parallel_run(parallel, count, demangle_chunk, &job);
-    code = write_block(t, &job, count, out, err);
+    code = write_block(t, &job, count, sink, err);
 out:
     for (size_t i = 0; job.chunks && i < count; i++)
         buf_done(&job.chunks[i].texts);

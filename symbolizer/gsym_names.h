@@ -11,12 +11,12 @@
 #ifndef STALLSYM_SYMBOLIZER_GSYM_NAMES_H
 #define STALLSYM_SYMBOLIZER_GSYM_NAMES_H
 
-#include "base/buf.h"
 #include "base/error.h"
 #include "base/parallel.h"
+#include "symbolizer/gsym_sink.h"
 #include "symbolizer/string_table.h"
 
 enum err gsym_names_write(const struct string_table *t, const struct parallel_for *parallel,
-                          struct buf *out, struct error *err);
+                          struct gsym_sink *sink, struct error *err);
 
 #endif

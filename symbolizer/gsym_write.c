@@ -1,18 +1,14 @@
 #include "symbolizer/gsym_write.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #include "symbolizer/debug_info_model.h"
 #include "symbolizer/gsym_encode.h"
 #include "symbolizer/gsym_format.h"
 #include "symbolizer/gsym_names.h"
+#include "symbolizer/gsym_sink.h"
 
-#define FILE_BYTES_MAX ((size_t)UINT32_MAX)
+#define HEAD_BYTES_MAX ((size_t)UINT32_MAX)
 
 /* Where the tables of the file being made lie. */
 struct layout {
@@ -27,7 +23,7 @@ static void align(struct buf *out, size_t to)
         buf_u8(out, 0);
 }
 
-static void patch_u32(struct buf *out, size_t at, uint32_t v)
+static void patch_u32(struct buf *out, size_t at, uint64_t v)
 {
     if (out->failed)
         return;
@@ -116,7 +112,7 @@ static size_t begin_info(struct buf *out, uint32_t type)
 
 static void end_info(struct buf *out, size_t begin)
 {
-    patch_u32(out, begin - 4, (uint32_t)(out->len - begin));
+    patch_u32(out, begin - 4, out->len - begin);
 }
 
 static bool write_function(const struct debug_info *d, const struct debug_function *f,
@@ -143,105 +139,80 @@ static bool write_function(const struct debug_info *d, const struct debug_functi
     return true;
 }
 
-static enum err write_functions(const struct debug_info *d, const struct layout *l, struct buf *out,
-                                struct error *err)
+static enum err write_functions(const struct debug_info *d, const struct layout *l,
+                                struct buf *head, struct gsym_sink *sink, struct error *err)
 {
     struct gsym_rows rows = {0};
     enum err code = ERR_OK;
-    for (size_t i = 0; i < d->function_count && !out->failed; i++) {
-        align(out, 4);
-        patch_u32(out, l->info_offsets + 4 * i, (uint32_t)out->len);
-        if (!write_function(d, &d->functions[i], &rows, out)) {
+    for (size_t i = 0; i < d->function_count && !sink->piece.failed; i++) {
+        gsym_sink_align(sink, 4);
+        patch_u32(head, l->info_offsets + 4 * i, gsym_sink_at(sink));
+        if (!write_function(d, &d->functions[i], &rows, &sink->piece)) {
             code = error_set(err, ERR_NO_MEMORY, "no memory for line rows");
             break;
         }
+        gsym_sink_flush(sink);
     }
     gsym_rows_done(&rows);
     return code;
 }
 
-static void write_footer(const struct debug_info *d, const struct object_info *object,
-                         size_t blocks, struct buf *out)
+static void write_footer(const struct object_info *object, uint64_t blocks, const struct buf *head,
+                         struct gsym_sink *sink)
 {
-    (void)d;
+    struct buf *out = &sink->piece;
     buf_u32(out, GSYM_FOOTER_MAGIC);
     buf_u16(out, GSYM_FOOTER_VERSION);
     buf_u16(out, object->has_dwarf ? GSYM_FLAG_HAS_DWARF : 0);
     buf_u32(out, (uint32_t)blocks);
     buf_u64(out, object->text_vmaddr);
     buf_u64(out, object->text_size);
-    uLong crc = crc32(0, NULL, 0);
-    for (size_t done = 0; done < out->len;) {
-        size_t n = out->len - done < (1u << 30) ? out->len - done : (1u << 30);
-        crc = crc32(crc, (const Bytef *)out->data + done, (uInt)n);
-        done += n;
-    }
-    buf_u32(out, (uint32_t)crc);
+    uint32_t crc = gsym_sink_crc(sink, head);
+    buf_u32(out, crc);
 }
 
-static enum err encode(const struct debug_info *d, const struct object_info *object,
-                       const struct parallel_for *parallel, struct buf *out, struct error *err)
+/* Everything behind the tables; fills in what the head has left open. */
+static enum err write_body(const struct debug_info *d, const struct object_info *object,
+                           const struct parallel_for *parallel, const struct layout *l,
+                           struct buf *head, struct gsym_sink *sink, struct error *err)
 {
-    struct layout l;
-    write_header(d, object, &l, out);
-    write_tables(d, &l, out);
-    enum err code = write_functions(d, &l, out, err);
+    enum err code = write_functions(d, l, head, sink, err);
     if (code)
         return code;
-    if (!out->failed) {
-        patch_u32(out, 20, (uint32_t)out->len);
-        patch_u32(out, 24, (uint32_t)d->strings.bytes.len);
-    }
-    buf_put(out, d->strings.bytes.data, d->strings.bytes.len);
-    align(out, 4);
-    size_t blocks = out->len;
-    code = gsym_names_write(&d->strings, parallel, out, err);
+    patch_u32(head, 20, gsym_sink_at(sink));
+    patch_u32(head, 24, d->strings.bytes.len);
+    gsym_sink_put(sink, d->strings.bytes.data, d->strings.bytes.len);
+    gsym_sink_align(sink, 4);
+    uint64_t blocks = gsym_sink_at(sink);
+    code = gsym_names_write(&d->strings, parallel, sink, err);
     if (code)
         return code;
-    write_footer(d, object, blocks, out);
-    return out->failed ? error_set(err, ERR_LIMIT, "index passes 4 GB, or no memory") : ERR_OK;
-}
-
-static enum err write_file(const char *path, const struct buf *bytes, struct error *err)
-{
-    enum err code = ERR_OK;
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0)
-        return error_errno(err, errno, "cannot create %s", path);
-    for (size_t done = 0; done < bytes->len;) {
-        ssize_t n = write(fd, bytes->data + done, bytes->len - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            code = error_errno(err, n < 0 ? errno : EIO, "cannot write %s", path);
-            goto out;
-        }
-        done += (size_t)n;
-    }
-    if (fsync(fd) != 0)
-        code = error_errno(err, errno, "cannot sync %s", path);
-out:
-    if (close(fd) != 0 && !code)
-        code = error_errno(err, errno, "cannot close %s", path);
-    if (code)
-        unlink(path);
-    return code;
+    write_footer(object, blocks, head, sink);
+    return ERR_OK;
 }
 
 enum err gsym_write(const struct debug_info *d, const struct object_info *object, const char *path,
                     const struct parallel_for *parallel, uint64_t *ret_bytes, struct error *err)
 {
-    struct buf out;
+    struct buf head;
+    struct layout l;
+    struct gsym_sink sink;
     if (d->function_count == 0)
         return error_set(err, ERR_NOT_FOUND, "no functions: neither DWARF nor a symbol table");
-    if (d->function_count > UINT32_MAX)
-        return error_set(err, ERR_LIMIT, "more than %u functions", UINT32_MAX);
-    buf_init(&out, FILE_BYTES_MAX);
-    enum err code = encode(d, object, parallel, &out, err);
+    if (d->function_count > UINT32_MAX / 8)
+        return error_set(err, ERR_LIMIT, "%zu functions are too many", d->function_count);
+    buf_init(&head, HEAD_BYTES_MAX);
+    write_header(d, object, &l, &head);
+    write_tables(d, &l, &head);
+    enum err code = gsym_sink_open(&sink, path, head.len, err);
+    if (code)
+        goto out;
+    code = write_body(d, object, parallel, &l, &head, &sink, err);
     if (!code)
-        code = write_file(path, &out, err);
-    if (!code)
-        *ret_bytes = out.len;
-    buf_done(&out);
+        code = gsym_sink_finish(&sink, &head, ret_bytes, err);
+    else
+        gsym_sink_abort(&sink);
+out:
+    buf_done(&head);
     return code;
 }
