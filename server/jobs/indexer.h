@@ -43,7 +43,10 @@ enum err indexer_start(struct storage *storage, struct writer *writer, struct bl
                        struct index_cache *cache, struct layouts *layouts,
                        const struct indexer_options *options, struct metrics *metrics,
                        struct indexer **ret, struct error *err);
-/* Ends a running child (its upload stays queued). Waiters are called with ERR_BUSY. */
+/* First half of a stop, for the time in which requests still run: ends a running child (its upload
+ * stays queued) and the thread, calls waiters with ERR_BUSY. indexer_wait() answers ERR_BUSY then. */
+void indexer_quiesce(struct indexer *x);
+/* The rest. */
 void indexer_stop(struct indexer *x);
 /* There is a new queued upload. */
 void indexer_ring(struct indexer *x);

@@ -1,0 +1,487 @@
+/*
+ * DESIGN
+ *
+ * What. One thread takes the oldest upload that waits in the database, runs the indexing child on it,
+ * verifies and installs what the child wrote, and says so to the database. The uploads table is the
+ * queue, so nothing has to be handed over at a restart: what was queued or under way is taken again.
+ *
+ * Order of events, so that a crash between any two of them loses nothing:
+ *   1. files into place, cache told: stacks resolved from now on use the new index;
+ *   2. stacks that missed the image back to pending, in chunks (WRITE_REPEND);
+ *   3. the upload becomes INDEXED, with its slices, and in the same transaction a first chunk of the
+ *      stacks that slipped in between; 4. what is left of those, in chunks.
+ * A crash before 3 does all of it again, which changes nothing twice. The writer's bell rings the
+ * resolver after each commit that made stacks pending.
+ *
+ * Ends. Whatever the child does the upload ends INDEXED or FAILED with a reason. Only what is not
+ * the upload's fault (no process to be had, the disk or the database says no) leaves it queued: it is
+ * tried again after RETRY_MS.
+ *
+ * Who calls. indexer_ring() and indexer_wait() from any thread; waiters are called on this thread, or
+ * at once on the caller's.
+ *
+ * Locks. `lock` around the bell and the waiters, `read_lock` around the reader that indexer_wait()
+ * uses. Never both, and nothing is called under either.
+ */
+#include "server/jobs/indexer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "server/jobs/index_child.h"
+#include "server/jobs/index_install.h"
+#include "storage/storage_read.h"
+
+#define RETRY_MS    3000
+#define WAITERS_MAX 4096
+#define WORK_ARENA  ((size_t)256 * 1024 * 1024)
+#define WAIT_ARENA  ((size_t)16 * 1024 * 1024)
+#define OP_ARENA    ((size_t)64 * 1024)
+
+struct waiter {
+    struct waiter *next;
+    uint64_t upload_id;
+    void (*done)(void *ctx, enum err rc);
+    void *ctx;
+};
+
+struct indexer {
+    struct writer *writer;
+    struct blob_store *blobs;
+    struct index_cache *cache;
+    struct layouts *layouts;
+    struct indexer_options options;
+    struct metrics *metrics;
+    struct thread thread;
+    struct storage_reader *reader;
+    struct arena *arena; /* of one upload */
+    int stop_fd;         /* an eventfd, readable once the indexer stops */
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool rung;
+    bool stopping;
+    struct waiter *waiters;
+    size_t waiter_count;
+
+    pthread_mutex_t read_lock;
+    struct storage_reader *wait_reader;
+    struct arena *wait_arena;
+};
+
+static void log_trouble(const char *msg, uint64_t upload_id, const struct error *err)
+{
+    char quoted[sizeof(err->text) + 64];
+    log_warn(msg, "upload=%" PRIu64 " error=%s", upload_id,
+             log_quote(err->text, quoted, sizeof(quoted)));
+}
+
+/* --- waiters ---------------------------------------------------------------------------------- */
+
+/* Takes the waiters of one upload (0: of all) out of the list. */
+static struct waiter *take_waiters(struct indexer *x, uint64_t upload_id)
+{
+    struct waiter *taken = NULL;
+    pthread_mutex_lock(&x->lock);
+    for (struct waiter **link = &x->waiters; *link;) {
+        struct waiter *w = *link;
+        if (upload_id != 0 && w->upload_id != upload_id) {
+            link = &w->next;
+            continue;
+        }
+        *link = w->next;
+        w->next = taken;
+        taken = w;
+        x->waiter_count--;
+    }
+    pthread_mutex_unlock(&x->lock);
+    return taken;
+}
+
+static void call_waiters(struct waiter *list, enum err rc)
+{
+    while (list) {
+        struct waiter *next = list->next;
+        list->done(list->ctx, rc);
+        free(list);
+        list = next;
+    }
+}
+
+static bool remove_waiter(struct indexer *x, const struct waiter *w)
+{
+    bool found = false;
+    pthread_mutex_lock(&x->lock);
+    for (struct waiter **link = &x->waiters; *link && !found; link = &(*link)->next) {
+        if (*link == w) {
+            *link = w->next;
+            x->waiter_count--;
+            found = true;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&x->lock);
+    return found;
+}
+
+/* Is the upload at its end? On the caller's thread. */
+static enum err is_finished(struct indexer *x, uint64_t upload_id, bool *ret, struct error *err)
+{
+    struct upload_row row;
+    pthread_mutex_lock(&x->read_lock);
+    arena_reset(x->wait_arena);
+    enum err rc = read_upload(x->wait_reader, upload_id, x->wait_arena, &row, err);
+    pthread_mutex_unlock(&x->read_lock);
+    if (rc == ERR_OK)
+        *ret = row.state == UPLOAD_INDEXED || row.state == UPLOAD_FAILED;
+    return rc;
+}
+
+enum err indexer_wait(struct indexer *x, uint64_t upload_id, void (*done)(void *ctx, enum err rc),
+                      void *ctx, struct error *err)
+{
+    enum err rc = ERR_OK;
+    bool finished = false;
+    struct waiter *w = calloc(1, sizeof(*w));
+    if (!w)
+        return error_set(err, ERR_NO_MEMORY, "no memory to wait for an upload");
+    *w = (struct waiter){.upload_id = upload_id, .done = done, .ctx = ctx};
+    pthread_mutex_lock(&x->lock);
+    if (x->stopping) {
+        rc = error_set(err, ERR_BUSY, "the daemon is stopping");
+    } else if (x->waiter_count == WAITERS_MAX) {
+        rc = error_set(err, ERR_BUSY, "too many requests wait for uploads");
+    } else {
+        w->next = x->waiters;
+        x->waiters = w;
+        x->waiter_count++;
+    }
+    pthread_mutex_unlock(&x->lock);
+    if (rc != ERR_OK) {
+        free(w);
+        return rc;
+    }
+    /* Listed first, looked up second: whichever of the two threads takes it off the list calls. */
+    rc = is_finished(x, upload_id, &finished, err);
+    if (rc == ERR_OK && !finished)
+        return ERR_OK;
+    if (!remove_waiter(x, w))
+        return ERR_OK;
+    free(w);
+    if (rc == ERR_OK)
+        done(ctx, ERR_OK);
+    return rc;
+}
+
+/* --- the database ----------------------------------------------------------------------------- */
+
+static enum err write_state(struct indexer *x, uint64_t id, enum upload_state state,
+                            const char *reason, const struct installed *what, struct error *err)
+{
+    struct write_op *op = write_op_new(WRITE_UPLOAD_STATE, OP_ARENA);
+    if (!op)
+        return error_set(err, ERR_NO_MEMORY, "no memory for a change");
+    op->u.upload_state = (struct op_upload_state){.id = id,
+                                                  .state = state,
+                                                  .reason = reason,
+                                                  .slices = what ? what->slices : NULL,
+                                                  .slice_count = what ? what->count : 0,
+                                                  .now_ms = clock_wall_ms()};
+    enum err rc = writer_call(x->writer, op, err);
+    write_op_free(op);
+    return rc;
+}
+
+/* Turns the stacks of one UUID back to pending, chunk by chunk. */
+static enum err repend(struct indexer *x, const struct uuid *uuid, bool all_users,
+                       struct error *err)
+{
+    struct write_op *op = write_op_new(WRITE_REPEND, OP_ARENA);
+    enum err rc = ERR_OK;
+    if (!op)
+        return error_set(err, ERR_NO_MEMORY, "no memory for a change");
+    op->u.repend.uuid = *uuid;
+    op->u.repend.all_users = all_users;
+    do {
+        op->u.repend.more = false;
+        op->u.repend.count = 0;
+        rc = writer_call(x->writer, op, err);
+    } while (rc == ERR_OK && op->u.repend.more);
+    write_op_free(op);
+    return rc;
+}
+
+static enum err repend_installed(struct indexer *x, const struct installed *what, struct error *err)
+{
+    enum err rc = ERR_OK;
+    for (size_t i = 0; rc == ERR_OK && i < what->count; i++) {
+        if (what->slices[i].installed)
+            rc = repend(x, &what->slices[i].uuid, what->replaced[i], err);
+    }
+    return rc;
+}
+
+/* --- one upload ------------------------------------------------------------------------------- */
+
+static void remove_spool_file(struct indexer *x, const struct upload_row *row)
+{
+    struct error err;
+    if (blob_store_remove_spool(x->blobs, row->spool_file, &err) != ERR_OK)
+        log_trouble("spool file stays", row->id, &err);
+}
+
+/* The end of an upload that cannot be indexed. */
+static enum err fail_upload(struct indexer *x, const struct upload_row *row,
+                            const struct slice_report *slices, size_t count, const char *reason,
+                            struct error *err)
+{
+    struct installed what = {.count = 0};
+    enum err rc = index_install_none(slices, count, reason, x->arena, &what, err);
+    if (rc == ERR_OK)
+        rc = write_state(x, row->id, UPLOAD_FAILED, reason, &what, err);
+    if (rc != ERR_OK)
+        return rc;
+    char quoted[sizeof(err->text) + 64];
+    log_warn("upload failed", "upload=%" PRIu64 " reason=%s", row->id,
+             log_quote(reason, quoted, sizeof(quoted)));
+    metrics_add(x->metrics, METRIC_UPLOADS_FAILED, 1);
+    remove_spool_file(x, row);
+    return ERR_OK;
+}
+
+static enum err finish_upload(struct indexer *x, const struct upload_row *row, const char *work_dir,
+                              const struct index_child_result *told, struct error *err)
+{
+    struct index_install in = {.reader = x->reader,
+                               .blobs = x->blobs,
+                               .cache = x->cache,
+                               .layouts = x->layouts,
+                               .work_dir = work_dir,
+                               .keep_objects = x->options.keep_objects};
+    struct installed what = {.count = 0};
+    enum err rc = index_install(&in, told->slices, told->slice_count, x->arena, &what, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (what.indexed == 0) {
+        const char *reason = what.slices[0].reason;
+        return fail_upload(x, row, told->slices, told->slice_count,
+                           reason ? reason : "no slice could be indexed", err);
+    }
+    rc = repend_installed(x, &what, err);
+    if (rc == ERR_OK)
+        rc = write_state(x, row->id, UPLOAD_INDEXED, NULL, &what, err);
+    if (rc != ERR_OK)
+        return rc;
+    log_info("upload indexed", "upload=%" PRIu64 " slices=%zu indexed=%zu", row->id, what.count,
+             what.indexed);
+    metrics_add(x->metrics, METRIC_SLICES_INDEXED, (int64_t)what.indexed);
+    remove_spool_file(x, row);
+    struct error late;
+    if (repend_installed(x, &what, &late) != ERR_OK)
+        log_trouble("stacks may wait for another upload of the same file", row->id, &late);
+    return ERR_OK;
+}
+
+static bool is_upload_s_fault(enum err rc)
+{
+    return rc == ERR_FORMAT || rc == ERR_NOT_FOUND || rc == ERR_LIMIT || rc == ERR_INTERNAL;
+}
+
+static enum err run_child(struct indexer *x, const struct upload_row *row, const char *work_dir,
+                          struct error *err)
+{
+    char path[PATH_MAX];
+    struct index_child_result told = {.slice_count = 0};
+    if (!blob_store_spool_path(x->blobs, row->spool_file, path, sizeof(path)) ||
+        access(path, R_OK) != 0)
+        return fail_upload(x, row, NULL, 0, "the uploaded file is gone", err);
+    struct index_child child = {.program = x->options.program,
+                                .upload = path,
+                                .out_dir = work_dir,
+                                .jobs = x->options.jobs,
+                                .data_bytes = x->options.child_data_bytes,
+                                .file_bytes = x->options.child_file_bytes,
+                                .cpu_s = x->options.child_cpu_s,
+                                .wall_s = x->options.child_wall_s,
+                                .keep_objects = x->options.keep_objects,
+                                .stop_fd = x->stop_fd};
+    enum err rc = index_child_run(&child, x->arena, &told, err);
+    if (rc == ERR_OK)
+        return finish_upload(x, row, work_dir, &told, err);
+    if (!is_upload_s_fault(rc))
+        return rc;
+    struct error why = *err;
+    return fail_upload(x, row, told.slices, told.slice_count, why.text, err);
+}
+
+static enum err process(struct indexer *x, uint64_t id, struct error *err)
+{
+    struct upload_row row;
+    char work_dir[PATH_MAX];
+    arena_reset(x->arena);
+    enum err rc = read_upload(x->reader, id, x->arena, &row, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (row.state != UPLOAD_INDEXING)
+        rc = write_state(x, id, UPLOAD_INDEXING, NULL, NULL, err);
+    if (rc == ERR_OK)
+        rc = blob_store_work_create(x->blobs, work_dir, sizeof(work_dir), err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = run_child(x, &row, work_dir, err);
+    blob_store_work_remove(x->blobs, work_dir);
+    return rc;
+}
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+/* The oldest upload that waits, 0 without one. */
+static enum err next_upload(struct indexer *x, uint64_t *ret, struct error *err)
+{
+    uint64_t *ids = NULL;
+    size_t count = 0;
+    arena_reset(x->arena);
+    enum err rc = read_uploads_waiting(x->reader, x->arena, &ids, &count, err);
+    if (rc != ERR_OK)
+        return rc;
+    metrics_set(x->metrics, METRIC_UPLOADS_WAITING, (int64_t)count);
+    *ret = count ? ids[0] : 0;
+    return ERR_OK;
+}
+
+/* Sleeps until rung, stopped or the time has come. False: stop. */
+static bool wait_for_work(struct indexer *x, int64_t until_mono_ms)
+{
+    pthread_mutex_lock(&x->lock);
+    bool due = until_mono_ms == 0;
+    while (!x->stopping && !x->rung && !due) {
+        if (until_mono_ms == INT64_MAX)
+            pthread_cond_wait(&x->changed, &x->lock);
+        else
+            due = !thread_cond_wait_until(&x->changed, &x->lock, until_mono_ms);
+    }
+    x->rung = false;
+    bool go_on = !x->stopping;
+    pthread_mutex_unlock(&x->lock);
+    return go_on;
+}
+
+static void *run(void *arg)
+{
+    struct indexer *x = arg;
+    int64_t until = 0; /* what waits since the last run is taken at once */
+    while (wait_for_work(x, until)) {
+        struct error err = {.code = ERR_OK};
+        uint64_t id = 0;
+        enum err rc = next_upload(x, &id, &err);
+        until = id ? 0 : INT64_MAX;
+        if (rc == ERR_OK && id != 0) {
+            rc = process(x, id, &err);
+            if (rc == ERR_OK)
+                call_waiters(take_waiters(x, id), ERR_OK);
+        }
+        if (rc != ERR_OK) {
+            until = clock_mono_ms() + RETRY_MS;
+            if (rc != ERR_BUSY)
+                log_trouble("upload has to wait", id, &err);
+        }
+    }
+    return NULL;
+}
+
+/* --- the face --------------------------------------------------------------------------------- */
+
+static void indexer_free(struct indexer *x)
+{
+    if (x->stop_fd >= 0)
+        close(x->stop_fd);
+    storage_reader_close(x->reader);
+    storage_reader_close(x->wait_reader);
+    arena_free(x->arena);
+    arena_free(x->wait_arena);
+    pthread_cond_destroy(&x->changed);
+    pthread_mutex_destroy(&x->lock);
+    pthread_mutex_destroy(&x->read_lock);
+    free(x);
+}
+
+static enum err make_parts(struct indexer *x, struct storage *storage, struct error *err)
+{
+    x->arena = arena_new(WORK_ARENA);
+    x->wait_arena = arena_new(WAIT_ARENA);
+    if (!x->arena || !x->wait_arena)
+        return error_set(err, ERR_NO_MEMORY, "no memory for the indexer");
+    if (x->stop_fd < 0)
+        return error_errno(err, errno, "cannot make an eventfd");
+    enum err rc = storage_reader_open(storage, &x->reader, err);
+    if (rc == ERR_OK)
+        rc = storage_reader_open(storage, &x->wait_reader, err);
+    return rc;
+}
+
+enum err indexer_start(struct storage *storage, struct writer *writer, struct blob_store *blobs,
+                       struct index_cache *cache, struct layouts *layouts,
+                       const struct indexer_options *options, struct metrics *metrics,
+                       struct indexer **ret, struct error *err)
+{
+    struct indexer *x = calloc(1, sizeof(*x));
+    if (!x)
+        return error_set(err, ERR_NO_MEMORY, "no memory for the indexer");
+    pthread_mutex_init(&x->lock, NULL);
+    pthread_mutex_init(&x->read_lock, NULL);
+    thread_cond_init(&x->changed);
+    x->writer = writer;
+    x->blobs = blobs;
+    x->cache = cache;
+    x->layouts = layouts;
+    x->options = *options;
+    x->metrics = metrics;
+    x->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    enum err rc = make_parts(x, storage, err);
+    if (rc == ERR_OK)
+        rc = thread_start(&x->thread, "indexer", run, x, err);
+    if (rc != ERR_OK) {
+        indexer_free(x);
+        return rc;
+    }
+    *ret = x;
+    return ERR_OK;
+}
+
+void indexer_quiesce(struct indexer *x)
+{
+    const uint64_t one = 1;
+    pthread_mutex_lock(&x->lock);
+    x->stopping = true;
+    pthread_cond_broadcast(&x->changed);
+    pthread_mutex_unlock(&x->lock);
+    ssize_t written = write(x->stop_fd, &one, sizeof(one));
+    (void)written; /* it cannot be full: this is its only use */
+    thread_join(&x->thread);
+    call_waiters(take_waiters(x, 0), ERR_BUSY);
+}
+
+void indexer_stop(struct indexer *x)
+{
+    if (!x)
+        return;
+    indexer_quiesce(x);
+    indexer_free(x);
+}
+
+void indexer_ring(struct indexer *x)
+{
+    pthread_mutex_lock(&x->lock);
+    x->rung = true;
+    pthread_cond_broadcast(&x->changed);
+    pthread_mutex_unlock(&x->lock);
+}
