@@ -1,0 +1,236 @@
+/*
+ * DESIGN
+ *
+ * What. A thread that looks every `interval_ms` whether something is due:
+ *   - the write-ahead log is longer than `checkpoint_bytes`: a PASSIVE checkpoint, which keeps the
+ *     writer's own (truncating) ones short; no commit for `idle_ms` and a log that is not empty:
+ *     TRUNCATE;
+ *   - every EXPIRE_EVERY_MS: what is older than its retention goes, in ops of EXPIRE_ROWS, at most
+ *     EXPIRE_ROUNDS of them a look, so that they stand in line with reports and not before them;
+ *   - every GIVE_UP_EVERY_MS: stacks that waited for a symbol file long enough back to the resolver.
+ * Expiry also is the writer's sign of life after a full disk: a commit that succeeds ends the problem
+ * that /readyz shows, though no client sends anything.
+ *
+ * Who calls. Nobody; start and stop. A look is a function of both clocks (look_around), so tests
+ * need not wait.
+ *
+ * Locks. One, around the wish to stop.
+ */
+#include "server/jobs/housekeeping.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "symbolizer/index_cache.h"
+
+#define EXPIRE_EVERY_MS  60000
+#define EXPIRE_ROWS      2000
+#define EXPIRE_ROUNDS    50
+#define GIVE_UP_EVERY_MS 600000
+#define OP_ARENA         ((size_t)64 * 1024)
+
+struct housekeeping {
+    struct storage *storage;
+    struct writer *writer;
+    struct resolver *resolver;
+    struct index_cache *cache;
+    struct housekeeping_options options;
+    struct metrics *metrics;
+    struct thread thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool stopping;
+    /* The thread's own: when something is due, by the monotonic clock. */
+    int64_t expire_at, give_up_at;
+    int64_t commits; /* as last seen */
+    int64_t commits_since;
+    bool truncated; /* since the last commit */
+};
+
+static bool is_stopping(struct housekeeping *h)
+{
+    pthread_mutex_lock(&h->lock);
+    bool stopping = h->stopping;
+    pthread_mutex_unlock(&h->lock);
+    return stopping;
+}
+
+static void log_trouble(const char *what, const struct error *err)
+{
+    char quoted[sizeof(err->text) + 64];
+    log_warn("housekeeping failed", "what=%s error=%s", what,
+             log_quote(err->text, quoted, sizeof(quoted)));
+}
+
+/* --- the write-ahead log ---------------------------------------------------------------------- */
+
+static void checkpoint(struct housekeeping *h, bool truncate)
+{
+    struct error err;
+    uint64_t left = 0;
+    enum err rc = storage_checkpoint(h->storage, truncate, &left, &err);
+    if (rc != ERR_OK && rc != ERR_BUSY)
+        log_trouble("checkpoint", &err);
+    else if (rc == ERR_OK)
+        metrics_set(h->metrics, METRIC_WAL_BYTES, (int64_t)left);
+}
+
+static void tend_log(struct housekeeping *h, int64_t mono_ms)
+{
+    int64_t commits = metrics_get(h->metrics, METRIC_COMMITS);
+    uint64_t bytes = storage_wal_bytes(h->storage);
+    if (commits != h->commits) {
+        h->commits = commits;
+        h->commits_since = mono_ms;
+        h->truncated = false;
+    }
+    if (bytes > 0 && !h->truncated && mono_ms - h->commits_since >= h->options.idle_ms) {
+        checkpoint(h, true);
+        h->truncated = true;
+    } else if (bytes > h->options.checkpoint_bytes) {
+        checkpoint(h, false);
+    }
+}
+
+/* --- ops -------------------------------------------------------------------------------------- */
+
+/* Returns whether there is more. */
+static bool expire_some(struct housekeeping *h, int64_t wall_ms)
+{
+    struct error err;
+    struct write_op *op = write_op_new(WRITE_EXPIRE, OP_ARENA);
+    if (!op)
+        return false;
+    op->u.expire = (struct op_expire){
+        .now_ms = wall_ms,
+        .reports_before_ms = wall_ms - h->options.report_days * CLOCK_DAY_MS,
+        .report_ids_before_ms = wall_ms - h->options.retry_days * CLOCK_DAY_MS,
+        .image_sets_before_ms = wall_ms - h->options.image_set_days * CLOCK_DAY_MS,
+        .max_rows = EXPIRE_ROWS,
+    };
+    enum err rc = writer_call(h->writer, op, &err);
+    bool more = rc == ERR_OK && op->u.expire.more;
+    write_op_free(op);
+    if (rc != ERR_OK && rc != ERR_BUSY)
+        log_trouble("retention", &err);
+    return more;
+}
+
+static void expire(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms)
+{
+    bool more = true;
+    for (int i = 0; i < EXPIRE_ROUNDS && more && !is_stopping(h); i++)
+        more = expire_some(h, wall_ms);
+    h->expire_at = more ? mono_ms : mono_ms + EXPIRE_EVERY_MS;
+}
+
+static void give_up(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms)
+{
+    struct error err;
+    struct write_op *op = write_op_new(WRITE_GIVE_UP, OP_ARENA);
+    h->give_up_at = mono_ms + GIVE_UP_EVERY_MS;
+    if (!op)
+        return;
+    op->u.give_up.before_ms = wall_ms - h->options.give_up_ms;
+    enum err rc = writer_call(h->writer, op, &err);
+    if (rc == ERR_OK && op->u.give_up.count > 0) {
+        log_info("symbol files did not come", "stacks=%" PRIu64, op->u.give_up.count);
+        resolver_ring(h->resolver);
+    } else if (rc != ERR_OK && rc != ERR_BUSY) {
+        log_trouble("giving up on symbol files", &err);
+    }
+    write_op_free(op);
+}
+
+/* --- a look ----------------------------------------------------------------------------------- */
+
+static void look_around(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms)
+{
+    struct index_cache_stats stats;
+    tend_log(h, mono_ms);
+    if (mono_ms >= h->expire_at && !is_stopping(h))
+        expire(h, wall_ms, mono_ms);
+    if (mono_ms >= h->give_up_at && !is_stopping(h))
+        give_up(h, wall_ms, mono_ms);
+    index_cache_stats(h->cache, &stats);
+    metrics_set(h->metrics, METRIC_INDEXES_OPEN, (int64_t)stats.open_now);
+}
+
+static void *run(void *arg)
+{
+    struct housekeeping *h = arg;
+    pthread_mutex_lock(&h->lock);
+    while (!h->stopping) {
+        pthread_mutex_unlock(&h->lock);
+        look_around(h, clock_wall_ms(), clock_mono_ms());
+        int64_t next = clock_mono_ms() + h->options.interval_ms;
+        pthread_mutex_lock(&h->lock);
+        while (!h->stopping && thread_cond_wait_until(&h->changed, &h->lock, next))
+            continue;
+    }
+    pthread_mutex_unlock(&h->lock);
+    return NULL;
+}
+
+static struct housekeeping *make(struct storage *storage, struct writer *writer,
+                                 struct resolver *resolver, struct index_cache *cache,
+                                 const struct housekeeping_options *options,
+                                 struct metrics *metrics, int64_t mono_ms)
+{
+    struct housekeeping *h = calloc(1, sizeof(*h));
+    if (!h)
+        return NULL;
+    pthread_mutex_init(&h->lock, NULL);
+    thread_cond_init(&h->changed);
+    h->storage = storage;
+    h->writer = writer;
+    h->resolver = resolver;
+    h->cache = cache;
+    h->options = *options;
+    h->metrics = metrics;
+    h->expire_at = h->give_up_at = mono_ms;
+    h->commits_since = mono_ms;
+    return h;
+}
+
+static void dispose(struct housekeeping *h)
+{
+    pthread_cond_destroy(&h->changed);
+    pthread_mutex_destroy(&h->lock);
+    free(h);
+}
+
+enum err housekeeping_start(struct storage *storage, struct writer *writer,
+                            struct resolver *resolver, struct index_cache *cache,
+                            const struct housekeeping_options *options, struct metrics *metrics,
+                            struct housekeeping **ret, struct error *err)
+{
+    struct housekeeping *h =
+        make(storage, writer, resolver, cache, options, metrics, clock_mono_ms());
+    if (!h)
+        return error_set(err, ERR_NO_MEMORY, "no memory for housekeeping");
+    enum err rc = thread_start(&h->thread, "housekeeping", run, h, err);
+    if (rc != ERR_OK) {
+        dispose(h);
+        return rc;
+    }
+    *ret = h;
+    return ERR_OK;
+}
+
+void housekeeping_stop(struct housekeeping *h)
+{
+    if (!h)
+        return;
+    pthread_mutex_lock(&h->lock);
+    h->stopping = true;
+    pthread_cond_broadcast(&h->changed);
+    pthread_mutex_unlock(&h->lock);
+    thread_join(&h->thread);
+    dispose(h);
+}
