@@ -31,6 +31,17 @@ bool report_kind_parse(const char *name, enum report_kind *ret)
     return false;
 }
 
+void report_id_hash(const char *bundle_id, const char *id, uint8_t out[REPORT_ID_HASH_SIZE])
+{
+    struct sha256 h;
+    uint8_t digest[SHA256_SIZE];
+    sha256_init(&h);
+    sha256_update(&h, bundle_id, strlen(bundle_id) + 1);
+    sha256_update(&h, id, strlen(id));
+    sha256_final(&h, digest);
+    memcpy(out, digest, REPORT_ID_HASH_SIZE);
+}
+
 const char *upload_state_name(enum upload_state state)
 {
     return state_names[state];

@@ -37,6 +37,9 @@ enum report_kind {
 const char *report_kind_name(enum report_kind kind); /* "stall", "slight_stall", … */
 bool report_kind_parse(const char *name, enum report_kind *ret);
 
+/* How op_report.id_hash is made: reads by a report's id make it again. */
+void report_id_hash(const char *bundle_id, const char *id, uint8_t out[REPORT_ID_HASH_SIZE]);
+
 /* --- WRITE_BATCH: reports of one app -------------------------------------------------------- */
 
 struct op_image {
@@ -83,7 +86,7 @@ struct op_thread {
 };
 
 struct op_report {
-    uint8_t id_hash[REPORT_ID_HASH_SIZE]; /* SHA-256(app, id), first bytes */
+    uint8_t id_hash[REPORT_ID_HASH_SIZE]; /* report_id_hash(app, id) */
     const char *id;
     enum report_kind kind;
     int64_t time_ms; /* effective time: the device's, or that of receipt */
@@ -127,7 +130,7 @@ struct op_batch {
     const struct op_image *images; /* only those that stacks refer to, and group members */
     size_t image_count;
     const char *image_set;      /* client's ID to remember, NULL */
-    const void *image_set_data; /* opaque bytes that ingest reads back */
+    const void *image_set_data; /* opaque bytes that ingest reads back; NULL: it was only used */
     size_t image_set_len;
 };
 

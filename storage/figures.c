@@ -1,0 +1,62 @@
+#include "storage/figures.h"
+
+#include <math.h>
+
+void figures_done(struct figures *f)
+{
+    if (f)
+        histogram_done(&f->hist);
+}
+
+bool figures_add(struct figures *f, int64_t weighted, int64_t duration_ms)
+{
+    f->count++;
+    f->weighted += weighted;
+    if (duration_ms < 0)
+        return true;
+    if (duration_ms > FIGURES_DURATION_MAX)
+        duration_ms = FIGURES_DURATION_MAX;
+    f->stall_ms += duration_ms;
+    return histogram_add(&f->hist, duration_ms, 1);
+}
+
+bool figures_merge(struct figures *f, const struct figures *other)
+{
+    f->count += other->count;
+    f->weighted += other->weighted;
+    f->stall_ms += other->stall_ms;
+    return histogram_merge(&f->hist, &other->hist);
+}
+
+void figures_subtract(struct figures *f, const struct figures *other)
+{
+    f->count -= other->count;
+    f->weighted -= other->weighted;
+    f->stall_ms -= other->stall_ms;
+    histogram_subtract(&f->hist, &other->hist);
+}
+
+void figures_show(const struct figures *f, struct duration_figures *ret)
+{
+    ret->count = (uint64_t)f->count;
+    ret->weighted = (double)f->weighted / FIGURES_WEIGHT_ONE;
+    ret->stall_ms = (uint64_t)f->stall_ms;
+    ret->p50_ms = histogram_quantile(&f->hist, 0.5);
+    ret->p90_ms = histogram_quantile(&f->hist, 0.9);
+    ret->p99_ms = histogram_quantile(&f->hist, 0.99);
+}
+
+int64_t figures_weight(double weight)
+{
+    if (!(weight >= 1))
+        weight = 1;
+    if (weight > FIGURES_WEIGHT_MAX)
+        weight = FIGURES_WEIGHT_MAX;
+    return llround(weight * FIGURES_WEIGHT_ONE);
+}
+
+int32_t figures_week(int32_t day)
+{
+    int32_t monday = day + 3;
+    return (monday >= 0 ? monday : monday - 6) / 7;
+}

@@ -1,0 +1,44 @@
+/*
+ * figures - counts, weights and durations, as both backends add them up.
+ *
+ * Purpose: a report adds (1, weight, duration); sums are kept as integers, so that the order in
+ * which reports come, and moving a stack from one cluster to another and back, leave no trace.
+ *
+ * Invariants: weights are millionths of a report, 1 to FIGURES_WEIGHT_MAX; durations that enter a
+ * sum are 0 to FIGURES_DURATION_MAX ms (what a report said is stored as it is); a report without a
+ * duration adds no stall time and is in no percentile.
+ *
+ * Threads: values. Memory: the histogram's (figures_done).
+ */
+#ifndef STALLSYM_STORAGE_FIGURES_H
+#define STALLSYM_STORAGE_FIGURES_H
+
+#include <stdint.h>
+
+#include "base/histogram.h"
+#include "storage/storage_read.h"
+
+#define FIGURES_WEIGHT_ONE   1000000
+#define FIGURES_WEIGHT_MAX   100000.0
+#define FIGURES_DURATION_MAX ((int64_t)1000000000)
+
+struct figures {
+    int64_t count;
+    int64_t weighted;
+    int64_t stall_ms;
+    struct histogram hist;
+};
+
+void figures_done(struct figures *f);
+/* `duration_ms` below 0: none. False without memory. */
+bool figures_add(struct figures *f, int64_t weighted, int64_t duration_ms);
+bool figures_merge(struct figures *f, const struct figures *other);
+void figures_subtract(struct figures *f, const struct figures *other);
+void figures_show(const struct figures *f, struct duration_figures *ret);
+
+/* A report's weight in millionths. */
+int64_t figures_weight(double weight);
+/* Weeks begin on Monday; week 0 holds 1970-01-01. */
+int32_t figures_week(int32_t day);
+
+#endif

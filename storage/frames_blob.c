@@ -1,0 +1,187 @@
+#include "storage/frames_blob.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+
+#define VERSION    1
+#define FRAMES_MAX 4096 /* logical frames of one raw frame */
+
+/* Bits of a raw frame's first byte; the status is in the lowest two. */
+#define RAW_APPROXIMATE 0x04
+#define RAW_IN_APP      0x08
+#define RAW_HAS_INDEX   0x10
+#define RAW_NAMED_IMAGE 0x20
+#define RAW_PLACED      0x40 /* image and offset differ from the raw frame's */
+
+/* Bits of a frame's first byte. */
+#define FRAME_INLINED   0x01
+#define FRAME_LOCAL     0x02
+#define FRAME_MANGLED   0x04
+#define FRAME_SAME_NAME 0x08 /* mangled equals function */
+#define FRAME_FILE      0x10
+#define FRAME_LINE      0x20
+
+static enum err put_name(const char *name, frames_name_id *name_id, void *ctx, struct buf *out,
+                         struct error *err)
+{
+    int64_t id = 0;
+    enum err rc = name_id(ctx, name, &id, err);
+    if (!rc)
+        buf_uleb(out, (uint64_t)id);
+    return rc;
+}
+
+static enum err put_frame(const struct frame *f, frames_name_id *name_id, void *ctx,
+                          struct buf *out, struct error *err)
+{
+    bool same = f->mangled && strcmp(f->mangled, f->function) == 0;
+    buf_u8(out, (uint8_t)((f->inlined ? FRAME_INLINED : 0) | (f->local ? FRAME_LOCAL : 0) |
+                          (f->mangled && !same ? FRAME_MANGLED : 0) | (same ? FRAME_SAME_NAME : 0) |
+                          (f->file ? FRAME_FILE : 0) | (f->line ? FRAME_LINE : 0)));
+    enum err rc = put_name(f->function, name_id, ctx, out, err);
+    if (!rc && f->mangled && !same)
+        rc = put_name(f->mangled, name_id, ctx, out, err);
+    if (!rc && f->file)
+        rc = put_name(f->file, name_id, ctx, out, err);
+    if (!rc && f->line)
+        buf_uleb(out, f->line);
+    return rc;
+}
+
+static enum err put_raw_frame(const struct resolved_frame *r, frames_name_id *name_id, void *ctx,
+                              struct buf *out, struct error *err)
+{
+    bool placed = !uuid_equal(&r->image, &r->raw.image) || r->offset != r->raw.offset;
+    buf_u8(out, (uint8_t)((uint8_t)r->status | (r->approximate ? RAW_APPROXIMATE : 0) |
+                          (r->in_app ? RAW_IN_APP : 0) | (r->has_index ? RAW_HAS_INDEX : 0) |
+                          (r->image_name ? RAW_NAMED_IMAGE : 0) | (placed ? RAW_PLACED : 0)));
+    enum err rc = r->image_name ? put_name(r->image_name, name_id, ctx, out, err) : ERR_OK;
+    if (rc)
+        return rc;
+    if (placed) {
+        buf_put(out, &r->image, sizeof(r->image));
+        buf_uleb(out, r->offset);
+    }
+    buf_uleb(out, r->frame_count);
+    for (size_t i = 0; i < r->frame_count && !rc; i++)
+        rc = put_frame(&r->frames[i], name_id, ctx, out, err);
+    return rc;
+}
+
+enum err frames_blob_encode(const struct resolved_stack *s, frames_name_id *name_id, void *ctx,
+                            struct buf *out, struct error *err)
+{
+    enum err rc = ERR_OK;
+    buf_u8(out, VERSION);
+    buf_uleb(out, s->count);
+    for (size_t i = 0; i < s->count && !rc; i++)
+        rc = put_raw_frame(&s->frames[i], name_id, ctx, out, err);
+    if (!rc && out->failed)
+        rc = error_set(err, ERR_LIMIT, "a resolved stack is too large");
+    return rc;
+}
+
+struct decoder {
+    struct cursor c;
+    frames_name_text *name_text;
+    void *ctx;
+    struct arena *arena;
+};
+
+static enum err damaged(struct error *err)
+{
+    return error_set(err, ERR_FORMAT, "a stored resolved stack is damaged");
+}
+
+static enum err get_name(struct decoder *d, const char **ret, struct error *err)
+{
+    uint64_t id = cursor_uleb(&d->c);
+    if (d->c.overrun || id == 0)
+        return damaged(err);
+    return d->name_text(d->ctx, (int64_t)id, ret, err);
+}
+
+static enum err get_frame(struct decoder *d, struct frame *f, struct error *err)
+{
+    uint8_t bits = cursor_u8(&d->c);
+    f->inlined = bits & FRAME_INLINED;
+    f->local = bits & FRAME_LOCAL;
+    enum err rc = get_name(d, &f->function, err);
+    if (!rc && bits & FRAME_SAME_NAME)
+        f->mangled = f->function;
+    if (!rc && bits & FRAME_MANGLED)
+        rc = get_name(d, &f->mangled, err);
+    if (!rc && bits & FRAME_FILE)
+        rc = get_name(d, &f->file, err);
+    if (!rc && bits & FRAME_LINE)
+        f->line = (uint32_t)cursor_uleb(&d->c);
+    return rc;
+}
+
+static enum err get_raw_frame(struct decoder *d, const struct raw_frame *raw,
+                              struct resolved_frame *r, struct error *err)
+{
+    uint8_t bits = cursor_u8(&d->c);
+    enum err rc = ERR_OK;
+    r->raw = *raw;
+    r->status = (enum frame_status)(bits & 3);
+    r->approximate = bits & RAW_APPROXIMATE;
+    r->in_app = bits & RAW_IN_APP;
+    r->has_index = bits & RAW_HAS_INDEX;
+    r->image = raw->image;
+    r->offset = raw->offset;
+    if (bits & RAW_NAMED_IMAGE && (rc = get_name(d, &r->image_name, err)))
+        return rc;
+    if (bits & RAW_PLACED) {
+        const uint8_t *image = cursor_take(&d->c, sizeof(r->image));
+        if (!image)
+            return damaged(err);
+        memcpy(&r->image, image, sizeof(r->image));
+        r->offset = cursor_uleb(&d->c);
+    }
+    uint64_t count = cursor_uleb(&d->c);
+    if (d->c.overrun || count > FRAMES_MAX || count > cursor_left(&d->c))
+        return damaged(err);
+    struct frame *frames = arena_array(d->arena, (size_t)count + 1, sizeof(*frames));
+    if (!frames)
+        return error_set(err, ERR_NO_MEMORY, "no memory for frames");
+    r->frames = frames;
+    r->frame_count = (size_t)count;
+    for (size_t i = 0; i < r->frame_count && !rc; i++)
+        rc = get_frame(d, &frames[i], err);
+    return rc;
+}
+
+enum err frames_blob_decode(const struct raw_stack *raw, const void *data, size_t len,
+                            frames_name_text *name_text, void *ctx, struct arena *arena,
+                            struct resolved_stack *ret, struct error *err)
+{
+    struct decoder d = {cursor_of(data, len), name_text, ctx, arena};
+    enum err rc = ERR_OK;
+    if (cursor_u8(&d.c) != VERSION || cursor_uleb(&d.c) != raw->count || d.c.overrun)
+        return damaged(err);
+    struct resolved_frame *frames = arena_array(arena, raw->count + 1, sizeof(*frames));
+    if (!frames)
+        return error_set(err, ERR_NO_MEMORY, "no memory for frames");
+    for (size_t i = 0; i < raw->count && !rc; i++)
+        rc = get_raw_frame(&d, &raw->frames[i], &frames[i], err);
+    if (!rc && (d.c.overrun || cursor_left(&d.c) > 0))
+        rc = damaged(err);
+    if (rc)
+        return rc;
+    *ret = (struct resolved_stack){frames, raw->count};
+    return ERR_OK;
+}
+
+void frames_count_app(const struct resolved_stack *s, uint32_t *ret_app, uint32_t *ret_named)
+{
+    *ret_app = 0;
+    *ret_named = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->frames[i].in_app) {
+            (*ret_app)++;
+            *ret_named += s->frames[i].frame_count > 0;
+        }
+    }
+}

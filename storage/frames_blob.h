@@ -1,0 +1,34 @@
+/*
+ * frames_blob - a resolved stack as bytes, and back.
+ *
+ * Purpose: frames are stored in one blob a stack; names are numbers of a dictionary, so that a
+ * million stacks that share functions stay small.
+ *
+ * Invariants: decoding what was encoded, with the same dictionary and the same raw stack, gives
+ * equal frames. Damaged bytes are ERR_FORMAT.
+ *
+ * Threads: none of its own. Memory: decoded frames live in the caller's arena.
+ */
+#ifndef STALLSYM_STORAGE_FRAMES_BLOB_H
+#define STALLSYM_STORAGE_FRAMES_BLOB_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/stack.h"
+
+/* The number of a name, above 0. */
+typedef enum err frames_name_id(void *ctx, const char *name, int64_t *ret, struct error *err);
+/* The name of a number, in an arena of the caller; never NULL on ERR_OK. */
+typedef enum err frames_name_text(void *ctx, int64_t id, const char **ret, struct error *err);
+
+enum err frames_blob_encode(const struct resolved_stack *s, frames_name_id *name_id, void *ctx,
+                            struct buf *out, struct error *err);
+enum err frames_blob_decode(const struct raw_stack *raw, const void *data, size_t len,
+                            frames_name_text *name_text, void *ctx, struct arena *arena,
+                            struct resolved_stack *ret, struct error *err);
+
+/* Frames of application images, and those of them that have a name. */
+void frames_count_app(const struct resolved_stack *s, uint32_t *ret_app, uint32_t *ret_named);
+
+#endif

@@ -1,0 +1,202 @@
+/* The SQLite backend: opening, closing, readers, checkpoints, and its table of functions. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "storage/sqlite_migrate.h"
+#include "storage/sqlite_read.h"
+#include "storage/sqlite_storage.h"
+
+#define SCRATCH_LIMIT   ((size_t)256 << 20)
+#define BLOB_LIMIT      ((size_t)64 << 20)
+#define VALUES_MAX      65536
+#define NAMES_MAX       262144
+#define DEADLINE_OPCODE 4000 /* virtual machine instructions between two looks at the clock */
+
+static void sqlite_close(struct storage *base)
+{
+    struct sqlite_storage *s = sqlite_of(base);
+    if (s->in_group)
+        sqlite_rollback(base);
+    sql_conn_close(&s->checkpoint_conn);
+    sql_conn_close(&s->conn); /* the last one: checkpoints and removes the write-ahead log */
+    pthread_mutex_destroy(&s->checkpoint_lock);
+    id_cache_done(&s->values);
+    id_cache_done(&s->names);
+    arena_done(&s->scratch);
+    buf_done(&s->blob);
+    free(s->path);
+    free(s);
+}
+
+static enum err init_memory(struct sqlite_storage *s, const struct storage_options *o,
+                            struct error *err)
+{
+    uint64_t seed = 0;
+    if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
+        return error_errno(err, errno, "no random numbers");
+    s->path = strdup(o->path);
+    if (!s->path || !id_cache_init(&s->values, VALUES_MAX, seed) ||
+        !id_cache_init(&s->names, NAMES_MAX, seed))
+        return error_set(err, ERR_NO_MEMORY, "no memory for the storage");
+    s->conn_options = (struct sql_conn_options){s->path, true, o->busy_ms};
+    s->synchronous_full = o->synchronous_full;
+    s->retry_days = o->retry_days;
+    s->daily_values = o->daily_values;
+    return ERR_OK;
+}
+
+static enum err sqlite_open(const struct storage_options *o, struct storage **ret,
+                            struct error *err)
+{
+    const struct sqlite_migrations migrations = {sql_migrations, SQL_MIGRATIONS, o->migrate};
+    struct sqlite_storage *s = calloc(1, sizeof(*s));
+    if (!s)
+        return error_set(err, ERR_NO_MEMORY, "no memory for the storage");
+    s->base.backend = &storage_backend_sqlite;
+    pthread_mutex_init(&s->checkpoint_lock, NULL);
+    arena_init(&s->scratch, SCRATCH_LIMIT);
+    buf_init(&s->blob, BLOB_LIMIT);
+    enum err rc = init_memory(s, o, err);
+    if (!rc)
+        rc = sql_conn_open(&s->conn, &s->conn_options, err);
+    if (!rc)
+        rc = sqlite_migrate(&s->conn, s->path, &migrations, &s->version_before, err);
+    if (!rc)
+        rc = sql_prepare_all(&s->conn, err);
+    if (!rc)
+        rc = sqlite_writer_open(s, err);
+    if (!rc)
+        rc = sql_get_values(&s->conn, SQL_PAGE_SIZE, NULL, 0, 4096, &s->page_size, err);
+    if (!rc)
+        rc = sql_conn_open(&s->checkpoint_conn, &s->conn_options, err);
+    if (rc) {
+        sqlite_close(&s->base);
+        return rc;
+    }
+    *ret = &s->base;
+    return ERR_OK;
+}
+
+static enum err sqlite_checkpoint(struct storage *base, bool truncate, uint64_t *ret_wal_bytes,
+                                  struct error *err)
+{
+    struct sqlite_storage *s = sqlite_of(base);
+    int pages = 0;
+    int done = 0;
+    pthread_mutex_lock(&s->checkpoint_lock);
+    int rc = sqlite3_wal_checkpoint_v2(
+        s->checkpoint_conn.db, NULL,
+        truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &pages, &done);
+    enum err code = ERR_OK;
+    /* A reader or the writer is in the way of the truncation: the pages are copied all the same. */
+    if (rc && (rc & 0xff) != SQLITE_BUSY)
+        code = sql_error(&s->checkpoint_conn, rc, "checkpoint", err);
+    pthread_mutex_unlock(&s->checkpoint_lock);
+    if (code)
+        return code;
+    /* Copied whole, the log begins anew with the next commit. */
+    int64_t left = pages > 0 && pages > done ? pages : 0;
+    if (left == 0)
+        atomic_store(&s->wal_pages, 0);
+    *ret_wal_bytes = (uint64_t)(left * s->page_size);
+    return ERR_OK;
+}
+
+static uint64_t sqlite_wal_bytes(struct storage *base)
+{
+    struct sqlite_storage *s = sqlite_of(base);
+    return (uint64_t)(atomic_load(&s->wal_pages) * s->page_size);
+}
+
+static int sqlite_schema_version(const struct storage *base)
+{
+    return ((const struct sqlite_storage *)base)->version_before;
+}
+
+static void sqlite_reader_close(struct storage_reader *base)
+{
+    struct sqlite_reader *r = sqlite_reader_of(base);
+    sql_conn_close(&r->conn);
+    free(r);
+}
+
+static int on_progress(void *arg)
+{
+    const struct sqlite_reader *r = arg;
+    return clock_mono_ms() > r->deadline_mono_ms;
+}
+
+static void sqlite_reader_deadline(struct storage_reader *base, int64_t deadline_mono_ms)
+{
+    struct sqlite_reader *r = sqlite_reader_of(base);
+    r->deadline_mono_ms = deadline_mono_ms;
+    if (deadline_mono_ms == INT64_MAX)
+        sqlite3_progress_handler(r->conn.db, 0, NULL, NULL);
+    else
+        sqlite3_progress_handler(r->conn.db, DEADLINE_OPCODE, on_progress, r);
+}
+
+static enum err sqlite_reader_open(struct storage *base, struct storage_reader **ret,
+                                   struct error *err)
+{
+    struct sqlite_storage *s = sqlite_of(base);
+    struct sqlite_reader *r = calloc(1, sizeof(*r));
+    if (!r)
+        return error_set(err, ERR_NO_MEMORY, "no memory for a reader");
+    r->base.backend = &storage_backend_sqlite;
+    r->storage = s;
+    r->deadline_mono_ms = INT64_MAX;
+    enum err rc = sql_conn_open(&r->conn, &s->conn_options, err);
+    if (!rc)
+        rc = sql_set(&r->conn, SQL_QUERY_ONLY, err);
+    if (rc) {
+        sqlite_reader_close(&r->base);
+        return rc;
+    }
+    *ret = &r->base;
+    return ERR_OK;
+}
+
+static enum err sqlite_read_begin(struct storage_reader *base, struct error *err)
+{
+    struct sqlite_reader *r = sqlite_reader_of(base);
+    if (clock_mono_ms() > r->deadline_mono_ms)
+        return error_set(err, ERR_LIMIT, "query took too long");
+    return sql_run0(&r->conn, SQL_BEGIN_READ, err);
+}
+
+static void sqlite_read_end(struct storage_reader *base)
+{
+    struct sqlite_reader *r = sqlite_reader_of(base);
+    for (size_t i = 0; i < SQL_QUERIES; i++)
+        sql_end(r->conn.stmts[i]);
+    (void)sql_run0(&r->conn, SQL_ROLLBACK, NULL);
+}
+
+const struct storage_backend storage_backend_sqlite = {
+    .name = "sqlite",
+    .open = sqlite_open,
+    .close = sqlite_close,
+    .begin = sqlite_begin,
+    .apply = sqlite_apply,
+    .commit = sqlite_commit,
+    .rollback = sqlite_rollback,
+    .checkpoint = sqlite_checkpoint,
+    .wal_bytes = sqlite_wal_bytes,
+    .schema_version = sqlite_schema_version,
+    .reader_open = sqlite_reader_open,
+    .reader_close = sqlite_reader_close,
+    .reader_deadline = sqlite_reader_deadline,
+    .read_begin = sqlite_read_begin,
+    .read_end = sqlite_read_end,
+    .read_pending = sqlite_read_pending,
+    .read_image = sqlite_read_image,
+    .read_group = sqlite_read_group,
+    .read_layouts = sqlite_read_layouts,
+    .read_layout = sqlite_read_layout,
+    .read_image_set = sqlite_read_image_set,
+    .read_tokens = sqlite_read_tokens,
+};

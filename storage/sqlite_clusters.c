@@ -1,0 +1,107 @@
+#include "storage/sqlite_clusters.h"
+
+enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struct op_resolution *r,
+                           const char *rules_version, int64_t *ret, struct error *err)
+{
+    int64_t id = 0;
+    struct sql_value key = sql_blob(r->key, sizeof(r->key));
+    enum err rc = sql_get(&s->conn, SQL_CLUSTER_FIND, 0, &id, err, sql_int(app_id), key);
+    if (rc)
+        return rc;
+    if (id) {
+        /* The same key under other rules: title and verdict are those of the rules of now. */
+        rc = sql_run(&s->conn, SQL_CLUSTER_RENEW, err, sql_int(id), sql_text(rules_version),
+                     sql_int(r->cluster_kind), sql_int(r->provisional), sql_int(r->hidden),
+                     sql_text(r->title), sql_text(r->key_text), sql_text(r->function),
+                     sql_text(r->file), sql_text(r->image), sql_text(r->category),
+                     sql_text(r->owner));
+    } else {
+        rc = sql_run(&s->conn, SQL_CLUSTER_INSERT, err, sql_int(app_id), key,
+                     sql_int(r->cluster_kind), sql_int(r->provisional), sql_int(r->hidden),
+                     sql_text(r->title), sql_text(r->key_text), sql_text(r->function),
+                     sql_text(r->file), sql_text(r->image), sql_text(r->category),
+                     sql_text(r->owner), sql_text(rules_version));
+        id = sqlite3_last_insert_rowid(s->conn.db);
+        if (!rc)
+            rc = sql_run(&s->conn, SQL_CLUSTER_TOTALS_INSERT, err, sql_int(id));
+    }
+    if (!rc)
+        *ret = id;
+    return rc;
+}
+
+static enum err take_from(struct sqlite_storage *s, const struct cluster_move *m, struct error *err)
+{
+    struct figures left = {0};
+    bool row = false;
+    sqlite3_stmt *st = sql_start(&s->conn, SQL_CLUSTER_HIST, err, sql_int(m->from));
+    enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
+    if (rc)
+        return rc;
+    bool ok = row && histogram_add_encoded(&left.hist, sqlite3_column_blob(st, 0),
+                                           (size_t)sqlite3_column_bytes(st, 0));
+    if (row)
+        sql_end(st);
+    histogram_subtract(&left.hist, &m->figures->hist);
+    buf_clear(&s->blob);
+    if (ok && histogram_encode(&left.hist, &s->blob))
+        rc =
+            sql_run(&s->conn, SQL_CLUSTER_TAKE, err, sql_int(m->from), sql_int(m->figures->count),
+                    sql_int(m->figures->weighted), sql_int(m->figures->stall_ms),
+                    sql_blob(s->blob.data, s->blob.len), sql_int(m->first_ms), sql_int(m->last_ms));
+    else
+        rc = error_set(err, ERR_FORMAT, "the sums of cluster %lld are damaged", (long long)m->from);
+    figures_done(&left);
+    return rc;
+}
+
+enum err sqlite_cluster_move(struct sqlite_storage *s, const struct cluster_move *m,
+                             struct error *err)
+{
+    const struct figures *f = m->figures;
+    enum err rc = ERR_OK;
+    if (m->from && f->count)
+        rc = take_from(s, m, err);
+    if (!rc && m->from)
+        rc = sql_run(&s->conn, SQL_CLUSTER_MOVE_ADD, err, sql_int(m->from), sql_int(m->to),
+                     sql_int(f->weighted), sql_int(f->count));
+    if (rc || f->count == 0)
+        return rc;
+    buf_clear(&s->blob);
+    if (!histogram_encode(&f->hist, &s->blob))
+        return error_set(err, ERR_NO_MEMORY, "no memory for counters");
+    return sql_run(&s->conn, SQL_CLUSTER_ADD, err, sql_int(m->to), sql_int(f->count),
+                   sql_int(f->weighted), sql_int(f->stall_ms), sql_int(m->first_ms),
+                   sql_int(m->last_ms), sql_blob(s->blob.data, s->blob.len));
+}
+
+enum err sqlite_cluster_reap(struct sqlite_storage *s, int64_t cluster_id, struct error *err)
+{
+    int64_t stack = 0;
+    int64_t heir = 0;
+    enum err rc = sql_get(&s->conn, SQL_CLUSTER_ANY_STACK, 0, &stack, err, sql_int(cluster_id));
+    if (rc || stack)
+        return rc;
+    rc = sql_get(&s->conn, SQL_CLUSTER_HEIR, 0, &heir, err, sql_int(cluster_id));
+    if (rc)
+        return rc;
+    if (heir == 0) {
+        /* Nothing of any weight was ever here (stacks of samples whose reports have expired). */
+        rc = sql_run(&s->conn, SQL_ALIASES_DROP, err, sql_int(cluster_id));
+        if (!rc)
+            rc = sql_run(&s->conn, SQL_CLUSTER_MOVES_DROP_TO, err, sql_int(cluster_id), sql_int(1));
+    } else {
+        const struct sql_value pair[] = {sql_int(cluster_id), sql_int(heir)};
+        static const enum sql_query steps[] = {
+            SQL_ALIASES_REDIRECT,    /* ids that led here lead on */
+            SQL_CLUSTER_MOVES_MERGE, /* weight that came here counts as gone to the heir */
+            SQL_CLUSTER_MOVES_DROP_TO,
+            SQL_ALIAS_INSERT,
+        };
+        for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !rc; i++)
+            rc = sql_run_values(&s->conn, steps[i], pair, 2, err);
+    }
+    if (!rc)
+        rc = sql_run(&s->conn, SQL_CLUSTER_DELETE, err, sql_int(cluster_id));
+    return rc;
+}

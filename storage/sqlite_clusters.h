@@ -1,0 +1,33 @@
+/*
+ * sqlite_clusters - clusters by key, weight that moves between them, and what is left of them.
+ *
+ * Purpose: the writer's side of clusters: made by the first stack that points to them, emptied by
+ * the last one that leaves, then an alias of where most of their weight went.
+ *
+ * Invariants: cluster_totals = sums over the stacks that point there. Aliases point to living
+ * clusters, never to aliases. Ids are never used twice.
+ *
+ * Threads: the writer's. Memory: none.
+ */
+#ifndef STALLSYM_STORAGE_SQLITE_CLUSTERS_H
+#define STALLSYM_STORAGE_SQLITE_CLUSTERS_H
+
+#include "storage/figures.h"
+#include "storage/sqlite_storage.h"
+
+enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struct op_resolution *r,
+                           const char *rules_version, int64_t *ret, struct error *err);
+
+/* Takes the figures of a stack from one cluster (0: none) to another; the stack's own row says
+ * where it points already. */
+struct cluster_move {
+    int64_t from, to;
+    const struct figures *figures;
+    int64_t first_ms, last_ms;
+};
+enum err sqlite_cluster_move(struct sqlite_storage *s, const struct cluster_move *m,
+                             struct error *err);
+/* Deletes the cluster when no stack points to it, leaving an alias. */
+enum err sqlite_cluster_reap(struct sqlite_storage *s, int64_t cluster_id, struct error *err);
+
+#endif

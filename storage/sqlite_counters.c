@@ -1,0 +1,152 @@
+#include "storage/sqlite_counters.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+
+#define FOLD_KEYS 4
+
+struct fold_entry {
+    struct fold_entry *next; /* in order of arrival */
+    enum fold_table table;
+    int64_t key[FOLD_KEYS];
+    int64_t first_ms, last_ms;
+    struct figures figures;
+};
+
+enum err fold_init(struct fold *f, struct arena *arena, size_t reports, struct error *err)
+{
+    memset(f, 0, sizeof(*f));
+    f->arena = arena;
+    f->slot_count = 64;
+    /* A report touches at most nine rows: half of the slots stay free. */
+    while (f->slot_count < reports * 18)
+        f->slot_count *= 2;
+    f->slots = arena_array(arena, f->slot_count, sizeof(struct fold_entry *));
+    if (!f->slots)
+        return error_set(err, ERR_NO_MEMORY, "no memory for counters");
+    return ERR_OK;
+}
+
+void fold_done(struct fold *f)
+{
+    for (struct fold_entry *e = f->first; e; e = e->next)
+        figures_done(&e->figures);
+    memset(f, 0, sizeof(*f));
+}
+
+static struct fold_entry *entry_of(struct fold *f, enum fold_table table,
+                                   const int64_t key[FOLD_KEYS])
+{
+    size_t i = (size_t)hash64(key, FOLD_KEYS * sizeof(*key), (uint64_t)table) & (f->slot_count - 1);
+    while (f->slots[i]) {
+        struct fold_entry *e = f->slots[i];
+        if (e->table == table && memcmp(e->key, key, sizeof(e->key)) == 0)
+            return e;
+        i = (i + 1) & (f->slot_count - 1);
+    }
+    struct fold_entry *e = f->count < f->slot_count / 2 ? arena_alloc(f->arena, sizeof(*e)) : NULL;
+    if (!e)
+        return NULL;
+    e->table = table;
+    memcpy(e->key, key, sizeof(e->key));
+    e->first_ms = INT64_MAX;
+    e->last_ms = INT64_MIN;
+    f->slots[i] = e;
+    f->count++;
+    if (f->last)
+        f->last->next = e;
+    else
+        f->first = e;
+    f->last = e;
+    return e;
+}
+
+static enum err add(struct fold *f, enum fold_table table, const int64_t key[FOLD_KEYS],
+                    const struct fold_report *r, struct error *err)
+{
+    struct fold_entry *e = entry_of(f, table, key);
+    if (!e || !figures_add(&e->figures, r->weighted, r->duration_ms))
+        return error_set(err, ERR_NO_MEMORY, "no memory for counters");
+    e->first_ms = r->time_ms < e->first_ms ? r->time_ms : e->first_ms;
+    e->last_ms = r->time_ms > e->last_ms ? r->time_ms : e->last_ms;
+    return ERR_OK;
+}
+
+enum err fold_stack(struct fold *f, int64_t stack_id, const struct fold_report *r,
+                    struct error *err)
+{
+    const int64_t day[FOLD_KEYS] = {stack_id, r->day, r->build_id, r->kind};
+    const int64_t device[FOLD_KEYS] = {stack_id, r->week, r->device_id, r->os_id};
+    const int64_t page[FOLD_KEYS] = {stack_id, r->week, r->page_id, r->build_id};
+    const int64_t stack[FOLD_KEYS] = {stack_id};
+    enum err rc = add(f, FOLD_COUNTERS, day, r, err);
+    if (!rc)
+        rc = add(f, FOLD_DEVICES, device, r, err);
+    if (!rc)
+        rc = add(f, FOLD_PAGES, page, r, err);
+    if (!rc)
+        rc = add(f, FOLD_STACK, stack, r, err);
+    return rc;
+}
+
+enum err fold_cluster(struct fold *f, int64_t cluster_id, const struct fold_report *r,
+                      struct error *err)
+{
+    const int64_t key[FOLD_KEYS] = {cluster_id};
+    return add(f, FOLD_CLUSTER, key, r, err);
+}
+
+static enum err write_entry(struct sqlite_storage *s, const struct fold_entry *e, struct error *err)
+{
+    static const enum sql_query queries[] = {
+        [FOLD_COUNTERS] = SQL_COUNTER_ADD,
+        [FOLD_DEVICES] = SQL_WEEK_DEVICE_ADD,
+        [FOLD_PAGES] = SQL_WEEK_PAGE_ADD,
+    };
+    const struct figures *f = &e->figures;
+    if (e->table == FOLD_STACK)
+        return sql_run(&s->conn, SQL_STACK_ADD, err, sql_int(e->key[0]), sql_int(f->count),
+                       sql_int(f->weighted), sql_int(f->stall_ms), sql_int(e->first_ms),
+                       sql_int(e->last_ms));
+    buf_clear(&s->blob);
+    if (!histogram_encode(&f->hist, &s->blob))
+        return error_set(err, ERR_NO_MEMORY, "no memory for counters");
+    if (e->table == FOLD_CLUSTER)
+        return sql_run(&s->conn, SQL_CLUSTER_ADD, err, sql_int(e->key[0]), sql_int(f->count),
+                       sql_int(f->weighted), sql_int(f->stall_ms), sql_int(e->first_ms),
+                       sql_int(e->last_ms), sql_blob(s->blob.data, s->blob.len));
+    return sql_run(&s->conn, queries[e->table], err, sql_int(e->key[0]), sql_int(e->key[1]),
+                   sql_int(e->key[2]), sql_int(e->key[3]), sql_int(f->count), sql_int(f->weighted),
+                   sql_int(f->stall_ms), sql_blob(s->blob.data, s->blob.len));
+}
+
+enum err fold_write(struct fold *f, struct sqlite_storage *s, struct error *err)
+{
+    enum err rc = ERR_OK;
+    for (const struct fold_entry *e = f->first; e && !rc; e = e->next)
+        rc = write_entry(s, e, err);
+    return rc;
+}
+
+enum err sqlite_stack_figures(struct sqlite_storage *s, int64_t stack_id, struct figures *ret,
+                              struct error *err)
+{
+    sqlite3_stmt *st = sql_start(&s->conn, SQL_STACK_COUNTERS, err, sql_int(stack_id));
+    if (!st)
+        return err->code;
+    for (bool row = true;;) {
+        enum err rc = sql_step(&s->conn, st, &row, err);
+        if (rc || !row)
+            return rc;
+        ret->count += sqlite3_column_int64(st, 0);
+        ret->weighted += sqlite3_column_int64(st, 1);
+        ret->stall_ms += sqlite3_column_int64(st, 2);
+        const void *hist = sqlite3_column_blob(st, 3);
+        if (!histogram_add_encoded(&ret->hist, hist, (size_t)sqlite3_column_bytes(st, 3))) {
+            sql_end(st);
+            return error_set(err, ERR_FORMAT, "the counters of stack %lld are damaged",
+                             (long long)stack_id);
+        }
+    }
+}

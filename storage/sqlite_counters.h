@@ -1,0 +1,53 @@
+/*
+ * sqlite_counters - everything that is summed, folded per op and written at its end.
+ *
+ * Purpose: a batch adds its reports to a fold; equal rows (stack, build, kind, day; by week stack,
+ * device, OS and stack, page, build; the sums of a stack and of its cluster; the same of the app)
+ * meet there and are written once each.
+ *
+ * Invariants: cluster = sum of its stacks = sum of their counters, because all of them grow by the
+ * same fold. A fold is bounded by the reports of one op.
+ *
+ * Threads: the writer's. Memory: entries in the arena given, histograms freed by fold_done().
+ */
+#ifndef STALLSYM_STORAGE_SQLITE_COUNTERS_H
+#define STALLSYM_STORAGE_SQLITE_COUNTERS_H
+
+#include "storage/figures.h"
+#include "storage/sqlite_storage.h"
+
+enum fold_table { FOLD_COUNTERS, FOLD_DEVICES, FOLD_PAGES, FOLD_STACK, FOLD_CLUSTER };
+
+struct fold_entry;
+
+struct fold {
+    struct arena *arena;
+    struct fold_entry **slots;
+    size_t slot_count; /* power of two */
+    struct fold_entry *first, *last;
+    size_t count;
+};
+
+/* What one report adds. */
+struct fold_report {
+    int64_t day, week, build_id, kind, device_id, os_id, page_id;
+    int64_t time_ms;
+    int64_t weighted;
+    int64_t duration_ms;
+};
+
+enum err fold_init(struct fold *f, struct arena *arena, size_t reports, struct error *err);
+void fold_done(struct fold *f);
+/* Adds to the three counters and the sums of a row of stacks. */
+enum err fold_stack(struct fold *f, int64_t stack_id, const struct fold_report *r,
+                    struct error *err);
+enum err fold_cluster(struct fold *f, int64_t cluster_id, const struct fold_report *r,
+                      struct error *err);
+/* Writes it all. */
+enum err fold_write(struct fold *f, struct sqlite_storage *s, struct error *err);
+
+/* All counters of a stack merged. */
+enum err sqlite_stack_figures(struct sqlite_storage *s, int64_t stack_id, struct figures *ret,
+                              struct error *err);
+
+#endif

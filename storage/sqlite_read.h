@@ -1,0 +1,86 @@
+/*
+ * sqlite_read - the SQLite backend's answers to storage_read.h.
+ *
+ * Purpose: declares what sqlite_read_*.c define and sqlite_backend.c puts into its table, and what
+ * those files share.
+ *
+ * Threads: one reader, one thread. Memory: results in the caller's arena.
+ */
+#ifndef STALLSYM_STORAGE_SQLITE_READ_H
+#define STALLSYM_STORAGE_SQLITE_READ_H
+
+#include "storage/sqlite_storage.h"
+
+/* Rows of a result, growing in an arena. */
+struct row_list {
+    void *items;
+    size_t count, cap, size;
+    struct arena *arena;
+};
+void row_list_init(struct row_list *l, size_t row_size, struct arena *arena);
+/* A zeroed row at the end; NULL (and *err) without memory. */
+void *row_list_add(struct row_list *l, struct error *err);
+
+enum err sqlite_read_pending(struct storage_reader *r, uint64_t after_id, size_t limit,
+                             struct arena *arena, struct pending_stack **ret, size_t *ret_count,
+                             struct error *err);
+enum err sqlite_read_image(struct storage_reader *r, const char *bundle_id, const struct uuid *id,
+                           struct arena *arena, struct image_row *ret, struct error *err);
+enum err sqlite_read_group(struct storage_reader *r, const struct uuid *group, struct arena *arena,
+                           struct layout_row **ret, size_t *ret_count, struct error *err);
+enum err sqlite_read_layouts(struct storage_reader *r, size_t limit, struct arena *arena,
+                             struct layout_row **ret, size_t *ret_count, struct error *err);
+enum err sqlite_read_layout(struct storage_reader *r, const struct uuid *uuid, uint64_t *ret_vmaddr,
+                            struct error *err);
+enum err sqlite_read_image_set(struct storage_reader *r, const char *bundle_id,
+                               const char *image_set, struct arena *arena, const void **ret,
+                               size_t *ret_len, struct error *err);
+enum err sqlite_read_tokens(struct storage_reader *r, struct arena *arena, struct token_row **ret,
+                            size_t *ret_count, struct error *err);
+enum err sqlite_read_upload(struct storage_reader *r, uint64_t id, struct arena *arena,
+                            struct upload_row *ret, struct error *err);
+enum err sqlite_read_upload_by_sha256(struct storage_reader *r, const uint8_t sha256[SHA256_SIZE],
+                                      struct arena *arena, struct upload_row *ret,
+                                      struct error *err);
+enum err sqlite_read_uploads_waiting(struct storage_reader *r, struct arena *arena, uint64_t **ret,
+                                     size_t *ret_count, struct error *err);
+enum err sqlite_read_symbols_present(struct storage_reader *r, const struct uuid *uuids,
+                                     size_t count, bool *present, struct error *err);
+enum err sqlite_read_symbols(struct storage_reader *r, const char *bundle_id, size_t limit,
+                             const char *cursor, struct arena *arena, struct slice_row **ret,
+                             size_t *ret_count, const char **ret_next, struct error *err);
+enum err sqlite_read_symbol(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
+                            struct slice_row **ret, size_t *ret_count, struct error *err);
+enum err sqlite_read_missing(struct storage_reader *r, const char *bundle_id, size_t limit,
+                             const char *cursor, struct arena *arena, struct missing_row **ret,
+                             size_t *ret_count, const char **ret_next, struct error *err);
+enum err sqlite_read_clusters(struct storage_reader *r, const struct read_filter *f,
+                              enum cluster_sort sort, size_t limit, const char *cursor,
+                              struct arena *arena, struct cluster_row **ret, size_t *ret_count,
+                              const char **ret_next, struct error *err);
+enum err sqlite_read_cluster(struct storage_reader *r, uint64_t id, const struct read_filter *f,
+                             struct arena *arena, struct cluster_row *ret, struct error *err);
+enum err sqlite_read_cluster_aliases(struct storage_reader *r, uint64_t id, struct arena *arena,
+                                     uint64_t **ret, size_t *ret_count, struct error *err);
+enum err sqlite_read_cluster_stacks(struct storage_reader *r, uint64_t id, size_t limit,
+                                    struct arena *arena, struct stack_row **ret, size_t *ret_count,
+                                    struct error *err);
+enum err sqlite_read_breakdown(struct storage_reader *r, uint64_t cluster_id,
+                               const struct read_filter *f, enum breakdown_by by,
+                               enum breakdown_by by2, size_t limit, struct arena *arena,
+                               struct breakdown_row **ret, size_t *ret_count,
+                               struct breakdown_scope *ret_scope, struct error *err);
+enum err sqlite_read_cluster_reports(struct storage_reader *r, uint64_t cluster_id,
+                                     const struct read_filter *f, size_t limit, const char *cursor,
+                                     struct arena *arena, struct report_row **ret,
+                                     size_t *ret_count, const char **ret_next, struct error *err);
+enum err sqlite_read_report(struct storage_reader *r, const char *bundle_id, const char *id,
+                            struct arena *arena, struct report_row *ret, struct error *err);
+enum err sqlite_read_stats(struct storage_reader *r, const char *bundle_id, struct stats_row *ret,
+                           struct error *err);
+enum err sqlite_read_symbolication(struct storage_reader *r, const char *bundle_id, const char *by,
+                                   size_t limit, struct arena *arena,
+                                   struct symbolication_row **ret, size_t *ret_count,
+                                   struct error *err);
+
+#endif

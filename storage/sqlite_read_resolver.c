@@ -1,0 +1,234 @@
+/* Reads for the resolver and the door: pending stacks, images, layouts, image sets, tokens. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/sqlite_read.h"
+
+void row_list_init(struct row_list *l, size_t row_size, struct arena *arena)
+{
+    *l = (struct row_list){.size = row_size, .arena = arena};
+}
+
+void *row_list_add(struct row_list *l, struct error *err)
+{
+    if (l->count == l->cap) {
+        size_t cap = l->cap ? l->cap * 2 : 16;
+        void *items = arena_array(l->arena, cap, l->size);
+        if (!items) {
+            error_set(err, ERR_NO_MEMORY, "no memory for an answer");
+            return NULL;
+        }
+        if (l->count)
+            memcpy(items, l->items, l->count * l->size);
+        l->items = items;
+        l->cap = cap;
+    }
+    return (char *)l->items + l->count++ * l->size;
+}
+
+static enum err no_memory(struct error *err)
+{
+    return error_set(err, ERR_NO_MEMORY, "no memory for an answer");
+}
+
+enum err sqlite_read_pending(struct storage_reader *base, uint64_t after_id, size_t limit,
+                             struct arena *arena, struct pending_stack **ret, size_t *ret_count,
+                             struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(base)->conn;
+    struct row_list rows;
+    bool failed = false;
+    bool row = true;
+    row_list_init(&rows, sizeof(struct pending_stack), arena);
+    sqlite3_stmt *st =
+        sql_start(c, SQL_PENDING_PAGE, err, sql_int((int64_t)after_id), sql_int((int64_t)limit));
+    if (!st)
+        return err->code;
+    for (;;) {
+        enum err rc = sql_step(c, st, &row, err);
+        if (rc)
+            return rc;
+        if (!row)
+            break;
+        struct pending_stack *p = row_list_add(&rows, err);
+        if (!p)
+            return ERR_NO_MEMORY;
+        p->stack_id = (uint64_t)sqlite3_column_int64(st, 0);
+        p->generation = (uint32_t)sqlite3_column_int64(st, 1);
+        p->app_id = (uint64_t)sqlite3_column_int64(st, 2);
+        p->bundle_id = sql_column_text(st, 3, arena, &failed);
+        p->give_up = sqlite3_column_int(st, 4);
+        p->raw = sql_column_blob(st, 5, arena, &p->raw_len, &failed);
+        if (failed)
+            return no_memory(err);
+    }
+    *ret = rows.items;
+    *ret_count = rows.count;
+    return ERR_OK;
+}
+
+enum err sqlite_read_image(struct storage_reader *base, const char *bundle_id,
+                           const struct uuid *id, struct arena *arena, struct image_row *ret,
+                           struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(base)->conn;
+    bool row = false;
+    bool failed = false;
+    sqlite3_stmt *st = sql_start(c, SQL_IMAGE_GET, err, sql_text(bundle_id),
+                                 sql_blob(id->bytes, sizeof(id->bytes)));
+    enum err rc = st ? sql_step(c, st, &row, err) : err->code;
+    if (rc)
+        return rc;
+    if (!row)
+        return error_set(err, ERR_NOT_FOUND, "this image is not known");
+    struct image_row i = {
+        .id = *id,
+        .kind = (enum image_kind)sqlite3_column_int(st, 0),
+        .class = (enum image_class)sqlite3_column_int(st, 1),
+        .name = sql_column_text(st, 2, arena, &failed),
+        .arch = sql_column_text(st, 3, arena, &failed),
+    };
+    sql_end(st);
+    if (failed)
+        return no_memory(err);
+    *ret = i;
+    return ERR_OK;
+}
+
+static int by_vmaddr(const void *a, const void *b)
+{
+    const struct layout_row *x = a;
+    const struct layout_row *y = b;
+    if (x->vmaddr != y->vmaddr)
+        return x->vmaddr < y->vmaddr ? -1 : 1;
+    return uuid_compare(&x->uuid, &y->uuid);
+}
+
+static enum err layout_rows(struct sql_conn *c, sqlite3_stmt *st, struct row_list *rows,
+                            struct error *err)
+{
+    bool row = true;
+    if (!st)
+        return err->code;
+    for (;;) {
+        enum err rc = sql_step(c, st, &row, err);
+        if (rc || !row)
+            return rc;
+        struct layout_row *l = row_list_add(rows, err);
+        if (!l)
+            return ERR_NO_MEMORY;
+        sql_column_fixed(st, 0, &l->uuid, sizeof(l->uuid));
+        l->vmaddr = (uint64_t)sqlite3_column_int64(st, 1);
+        l->size = (uint64_t)sqlite3_column_int64(st, 2);
+    }
+}
+
+enum err sqlite_read_group(struct storage_reader *base, const struct uuid *group,
+                           struct arena *arena, struct layout_row **ret, size_t *ret_count,
+                           struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(base)->conn;
+    struct row_list rows;
+    row_list_init(&rows, sizeof(struct layout_row), arena);
+    sqlite3_stmt *st =
+        sql_start(c, SQL_GROUP_LAYOUTS, err, sql_blob(group->bytes, sizeof(group->bytes)));
+    enum err rc = layout_rows(c, st, &rows, err);
+    if (rc)
+        return rc;
+    /* Here, because SQLite's integers are signed and addresses are not. */
+    if (rows.count)
+        qsort(rows.items, rows.count, rows.size, by_vmaddr);
+    *ret = rows.items;
+    *ret_count = rows.count;
+    return ERR_OK;
+}
+
+enum err sqlite_read_layouts(struct storage_reader *base, size_t limit, struct arena *arena,
+                             struct layout_row **ret, size_t *ret_count, struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(base)->conn;
+    struct row_list rows;
+    row_list_init(&rows, sizeof(struct layout_row), arena);
+    sqlite3_stmt *st = sql_start(c, SQL_LAYOUTS_NEWEST, err, sql_int((int64_t)limit));
+    enum err rc = layout_rows(c, st, &rows, err);
+    if (rc)
+        return rc;
+    *ret = rows.items;
+    *ret_count = rows.count;
+    return ERR_OK;
+}
+
+enum err sqlite_read_layout(struct storage_reader *base, const struct uuid *uuid,
+                            uint64_t *ret_vmaddr, struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(base)->conn;
+    bool row = false;
+    sqlite3_stmt *st =
+        sql_start(c, SQL_LAYOUT_GET, err, sql_blob(uuid->bytes, sizeof(uuid->bytes)));
+    enum err rc = st ? sql_step(c, st, &row, err) : err->code;
+    if (rc)
+        return rc;
+    if (!row)
+        return error_set(err, ERR_NOT_FOUND, "the place of this image is not known");
+    *ret_vmaddr = (uint64_t)sqlite3_column_int64(st, 1);
+    sql_end(st);
+    return ERR_OK;
+}
+
+enum err sqlite_read_image_set(struct storage_reader *base, const char *bundle_id,
+                               const char *image_set, struct arena *arena, const void **ret,
+                               size_t *ret_len, struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(base)->conn;
+    bool row = false;
+    bool failed = false;
+    size_t len = 0;
+    sqlite3_stmt *st =
+        sql_start(c, SQL_IMAGE_SET_GET, err, sql_text(bundle_id), sql_text(image_set));
+    enum err rc = st ? sql_step(c, st, &row, err) : err->code;
+    if (rc)
+        return rc;
+    if (!row)
+        return error_set(err, ERR_NOT_FOUND, "this image set is not known");
+    const void *data = sql_column_blob(st, 0, arena, &len, &failed);
+    sql_end(st);
+    if (failed)
+        return no_memory(err);
+    *ret = data;
+    *ret_len = len;
+    return ERR_OK;
+}
+
+enum err sqlite_read_tokens(struct storage_reader *base, struct arena *arena,
+                            struct token_row **ret, size_t *ret_count, struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(base)->conn;
+    struct row_list rows;
+    bool row = true;
+    bool failed = false;
+    row_list_init(&rows, sizeof(struct token_row), arena);
+    sqlite3_stmt *st = sql_bind(c, SQL_TOKENS_ALL, NULL, 0, err);
+    if (!st)
+        return err->code;
+    for (;;) {
+        enum err rc = sql_step(c, st, &row, err);
+        if (rc)
+            return rc;
+        if (!row)
+            break;
+        struct token_row *t = row_list_add(&rows, err);
+        if (!t)
+            return ERR_NO_MEMORY;
+        t->id = (uint64_t)sqlite3_column_int64(st, 0);
+        sql_column_fixed(st, 1, t->hash, sizeof(t->hash));
+        t->scopes = (uint32_t)sqlite3_column_int64(st, 2);
+        t->name = sql_column_text(st, 3, arena, &failed);
+        t->bundle_id = sql_column_text(st, 4, arena, &failed);
+        t->created_ms = sqlite3_column_int64(st, 5);
+        if (failed)
+            return no_memory(err);
+    }
+    *ret = rows.items;
+    *ret_count = rows.count;
+    return ERR_OK;
+}

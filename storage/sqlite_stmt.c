@@ -1,0 +1,237 @@
+#define SQL_TEXTS
+#include "storage/sqlite_stmt.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/histogram.h"
+
+#define HISTOGRAM_BYTES (64u << 10)
+
+static const struct {
+    int sqlite; /* primary result code */
+    enum err code;
+    const char *words; /* said before SQLite's own text */
+} codes[] = {
+    {SQLITE_FULL, ERR_IO, "the disk is full"},
+    {SQLITE_IOERR, ERR_IO, "the disk failed"},
+    {SQLITE_CANTOPEN, ERR_IO, "cannot open the file"},
+    {SQLITE_READONLY, ERR_IO, "the file cannot be written"},
+    {SQLITE_PERM, ERR_IO, "no permission"},
+    {SQLITE_NOTADB, ERR_FORMAT, "this is no SQLite database"},
+    {SQLITE_CORRUPT, ERR_FORMAT, "the database file is damaged"},
+    {SQLITE_BUSY, ERR_BUSY, "another program holds the database"},
+    {SQLITE_LOCKED, ERR_BUSY, "the database is locked"},
+    {SQLITE_NOMEM, ERR_NO_MEMORY, "no memory"},
+    {SQLITE_TOOBIG, ERR_LIMIT, "a value is too large"},
+    {SQLITE_INTERRUPT, ERR_LIMIT, "query took too long"},
+};
+
+enum err sql_error(struct sql_conn *c, int rc, const char *context, struct error *err)
+{
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        if (codes[i].sqlite == (rc & 0xff))
+            return error_set(err, codes[i].code, "%s: %s (%s)", context, codes[i].words,
+                             c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(rc));
+    }
+    return error_set(err, ERR_INTERNAL, "%s: %s", context,
+                     c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(rc));
+}
+
+/* histogram_merge(a, b): both encoded. */
+static void merge_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    struct histogram h;
+    struct buf out;
+    bool ok = true;
+    histogram_init(&h);
+    buf_init(&out, HISTOGRAM_BYTES);
+    for (int i = 0; i < argc && ok; i++) {
+        const void *data = sqlite3_value_blob(argv[i]);
+        ok = histogram_add_encoded(&h, data, (size_t)sqlite3_value_bytes(argv[i]));
+    }
+    if (ok && histogram_encode(&h, &out))
+        sqlite3_result_blob(ctx, out.len ? out.data : "", (int)out.len, SQLITE_TRANSIENT);
+    else
+        sqlite3_result_error(ctx, "a histogram is damaged", -1);
+    buf_done(&out);
+    histogram_done(&h);
+}
+
+enum err sql_conn_open(struct sql_conn *c, const struct sql_conn_options *options,
+                       struct error *err)
+{
+    memset(c, 0, sizeof(*c));
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
+                (options->create ? SQLITE_OPEN_CREATE : 0);
+    int rc = sqlite3_open_v2(options->path, &c->db, flags, NULL);
+    if (!rc)
+        rc = sqlite3_busy_timeout(c->db, (int)options->busy_ms);
+    if (!rc)
+        rc = sqlite3_create_function_v2(c->db, "histogram_merge", 2,
+                                        SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
+                                        NULL, merge_function, NULL, NULL, NULL);
+    if (!rc)
+        rc = sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    if (rc)
+        return sql_error(c, rc, options->path, err);
+    return sql_set(c, SQL_CONNECTION, err);
+}
+
+enum err sql_set(struct sql_conn *c, enum sql_query q, struct error *err)
+{
+    int rc = sqlite3_exec(c->db, sql_query_texts[q], NULL, NULL, NULL);
+    return rc ? sql_error(c, rc, sql_query_names[q], err) : ERR_OK;
+}
+
+void sql_conn_close(struct sql_conn *c)
+{
+    for (size_t i = 0; i < SQL_QUERIES; i++) {
+        sqlite3_finalize(c->stmts[i]);
+        c->stmts[i] = NULL;
+    }
+    sqlite3_close(c->db);
+    c->db = NULL;
+}
+
+static sqlite3_stmt *prepared(struct sql_conn *c, enum sql_query q, struct error *err)
+{
+    if (c->stmts[q])
+        return c->stmts[q];
+    int rc = sqlite3_prepare_v3(c->db, sql_query_texts[q], -1, SQLITE_PREPARE_PERSISTENT,
+                                &c->stmts[q], NULL);
+    if (rc) {
+        sql_error(c, rc, sql_query_names[q], err);
+        return NULL;
+    }
+    return c->stmts[q];
+}
+
+enum err sql_prepare_all(struct sql_conn *c, struct error *err)
+{
+    for (size_t q = 0; q < SQL_QUERIES; q++) {
+        struct error why;
+        bool sets = strncmp(sql_query_texts[q], "PRAGMA", 6) == 0;
+        if (sets || prepared(c, (enum sql_query)q, &why))
+            continue;
+        if (why.code == ERR_INTERNAL)
+            return error_set(err, ERR_FORMAT, "the schema is damaged: %s", why.text);
+        return error_set(err, why.code, "%s", why.text);
+    }
+    return ERR_OK;
+}
+
+static int bind_value(sqlite3_stmt *st, int at, const struct sql_value *v)
+{
+    switch (v->type) {
+    case VALUE_INT:
+        return sqlite3_bind_int64(st, at, v->number);
+    case VALUE_TEXT:
+        return sqlite3_bind_text(st, at, v->data, -1, SQLITE_STATIC);
+    case VALUE_BLOB:
+        return sqlite3_bind_blob64(st, at, v->number ? v->data : "", (uint64_t)v->number,
+                                   SQLITE_STATIC);
+    case VALUE_NULL:
+        break;
+    }
+    return sqlite3_bind_null(st, at);
+}
+
+sqlite3_stmt *sql_bind(struct sql_conn *c, enum sql_query q, const struct sql_value *values,
+                       size_t count, struct error *err)
+{
+    sqlite3_stmt *st = prepared(c, q, err);
+    for (size_t i = 0; st && i < count; i++) {
+        int rc = bind_value(st, (int)i + 1, &values[i]);
+        if (rc) {
+            sql_error(c, rc, sql_query_names[q], err);
+            return NULL;
+        }
+    }
+    return st;
+}
+
+void sql_end(sqlite3_stmt *st)
+{
+    if (st)
+        (void)sqlite3_reset(st);
+}
+
+enum err sql_step(struct sql_conn *c, sqlite3_stmt *st, bool *ret_row, struct error *err)
+{
+    int rc = sqlite3_step(st);
+    if (rc == SQLITE_ROW) {
+        *ret_row = true;
+        return ERR_OK;
+    }
+    enum err code = ERR_OK;
+    if (rc != SQLITE_DONE)
+        code = sql_error(c, rc, "database", err);
+    sql_end(st);
+    if (code == ERR_OK)
+        *ret_row = false;
+    return code;
+}
+
+enum err sql_run_values(struct sql_conn *c, enum sql_query q, const struct sql_value *values,
+                        size_t count, struct error *err)
+{
+    sqlite3_stmt *st = sql_bind(c, q, values, count, err);
+    bool row = true;
+    enum err rc = ERR_OK;
+    if (!st)
+        return err ? err->code : ERR_INTERNAL;
+    while (row && !rc)
+        rc = sql_step(c, st, &row, err);
+    return rc;
+}
+
+enum err sql_get_values(struct sql_conn *c, enum sql_query q, const struct sql_value *values,
+                        size_t count, int64_t none, int64_t *ret, struct error *err)
+{
+    sqlite3_stmt *st = sql_bind(c, q, values, count, err);
+    bool row = false;
+    if (!st)
+        return err ? err->code : ERR_INTERNAL;
+    enum err rc = sql_step(c, st, &row, err);
+    if (rc)
+        return rc;
+    *ret = row && !sql_column_null(st, 0) ? sqlite3_column_int64(st, 0) : none;
+    sql_end(st);
+    return ERR_OK;
+}
+
+const char *sql_column_text(sqlite3_stmt *st, int column, struct arena *arena, bool *failed)
+{
+    const char *text = (const char *)sqlite3_column_text(st, column);
+    if (!text)
+        return NULL;
+    const char *copy = arena_strndup(arena, text, (size_t)sqlite3_column_bytes(st, column));
+    if (!copy)
+        *failed = true;
+    return copy;
+}
+
+const void *sql_column_blob(sqlite3_stmt *st, int column, struct arena *arena, size_t *ret_len,
+                            bool *failed)
+{
+    *ret_len = 0;
+    if (sql_column_null(st, column))
+        return NULL;
+    const void *data = sqlite3_column_blob(st, column);
+    size_t len = (size_t)sqlite3_column_bytes(st, column);
+    void *copy = arena_memdup(arena, len ? data : "", len ? len : 1);
+    if (!copy)
+        *failed = true;
+    else
+        *ret_len = len;
+    return copy;
+}
+
+void sql_column_fixed(sqlite3_stmt *st, int column, void *out, size_t size)
+{
+    const void *data = sqlite3_column_blob(st, column);
+    memset(out, 0, size);
+    if (data && (size_t)sqlite3_column_bytes(st, column) == size)
+        memcpy(out, data, size);
+}

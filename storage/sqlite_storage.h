@@ -1,0 +1,94 @@
+/*
+ * sqlite_storage - the SQLite backend's own structs.
+ *
+ * Purpose: shared by sqlite_backend.c, sqlite_write*.c and sqlite_read*.c, nobody else.
+ *
+ * Invariants: the writer's connection, caches and arena belong to the thread that writes. Each
+ * reader has a connection of its own. Caches are emptied whenever anything is rolled back.
+ *
+ * Threads: see storage.h; the checkpointer's connection and `wal_pages` may be used by any.
+ */
+#ifndef STALLSYM_STORAGE_SQLITE_STORAGE_H
+#define STALLSYM_STORAGE_SQLITE_STORAGE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "storage/id_cache.h"
+#include "storage/sqlite_stmt.h"
+#include "storage/storage_backend.h"
+
+#define STACK_PENDING  0
+#define STACK_RESOLVED 1
+#define STACK_APP      2 /* not a stack: counts the whole app */
+
+#define OTHER_VALUE "(other)"
+
+struct sqlite_storage {
+    struct storage base;
+    char *path;
+    struct sql_conn_options conn_options;
+    bool synchronous_full;
+    uint32_t retry_days;
+    uint32_t daily_values;
+    int version_before;
+
+    struct sql_conn conn; /* the writer's; db NULL when a commit failed and reopening did too */
+    bool in_group;
+    bool group_lost; /* SQLite rolled the group back by itself */
+    struct error group_error;
+    struct arena scratch; /* emptied before each op */
+    struct buf blob;      /* for encoding, one value at a time */
+    struct id_cache values;
+    struct id_cache names;
+    int64_t next_report, next_stack; /* written to `sequences` at commit */
+    int64_t stored_report, stored_stack;
+
+    pthread_mutex_t checkpoint_lock;
+    struct sql_conn checkpoint_conn;
+    _Atomic int64_t wal_pages;
+    int64_t page_size;
+};
+
+struct sqlite_reader {
+    struct storage_reader base;
+    struct sqlite_storage *storage;
+    struct sql_conn conn;
+    int64_t deadline_mono_ms;
+};
+
+static inline struct sqlite_storage *sqlite_of(struct storage *s)
+{
+    return (struct sqlite_storage *)s;
+}
+
+static inline struct sqlite_reader *sqlite_reader_of(struct storage_reader *r)
+{
+    return (struct sqlite_reader *)r;
+}
+
+/* sqlite_write.c */
+enum err sqlite_writer_open(struct sqlite_storage *s, struct error *err);
+enum err sqlite_begin(struct storage *s, struct error *err);
+enum err sqlite_apply(struct storage *s, struct write_op *op, struct error *err);
+enum err sqlite_commit(struct storage *s, struct error *err);
+void sqlite_rollback(struct storage *s);
+
+/* One function an op kind, inside the op's savepoint. */
+enum err sqlite_write_batches(struct sqlite_storage *s, struct write_op *op, struct error *err);
+enum err sqlite_write_resolutions(struct sqlite_storage *s, struct write_op *op, struct error *err);
+enum err sqlite_write_upload(struct sqlite_storage *s, struct write_op *op, struct error *err);
+enum err sqlite_write_upload_state(struct sqlite_storage *s, struct write_op *op,
+                                   struct error *err);
+enum err sqlite_write_repend(struct sqlite_storage *s, struct write_op *op, struct error *err);
+enum err sqlite_write_symbol_delete(struct sqlite_storage *s, struct write_op *op,
+                                    struct error *err);
+enum err sqlite_write_token(struct sqlite_storage *s, struct write_op *op, struct error *err);
+enum err sqlite_write_token_revoke(struct sqlite_storage *s, struct write_op *op,
+                                   struct error *err);
+enum err sqlite_write_expire(struct sqlite_storage *s, struct write_op *op, struct error *err);
+enum err sqlite_write_give_up(struct sqlite_storage *s, struct write_op *op, struct error *err);
+
+#endif

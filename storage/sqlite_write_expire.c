@@ -1,0 +1,149 @@
+/*
+ * WRITE_EXPIRE: retention.
+ *
+ * A stack without raw reports has nothing left that tells it from its cluster: its counters are
+ * folded into the cluster's heaviest stack and it goes, so that clients cannot grow the database
+ * for ever. The heaviest stack stays, whatever its age: it shows the frames.
+ */
+#include "base/clock.h"
+#include "storage/sqlite_clusters.h"
+
+#define DICT_DAYS_KEPT 2
+
+struct id_list {
+    int64_t *items;
+    size_t count, cap;
+};
+
+static enum err id_list_add(struct sqlite_storage *s, struct id_list *l, int64_t id,
+                            struct error *err)
+{
+    if (l->count && l->items[l->count - 1] == id)
+        return ERR_OK;
+    if (l->count == l->cap) {
+        size_t cap = l->cap ? l->cap * 2 : 64;
+        int64_t *items = arena_array(&s->scratch, cap, sizeof(*items));
+        if (!items)
+            return error_set(err, ERR_NO_MEMORY, "no memory for retention");
+        for (size_t i = 0; i < l->count; i++)
+            items[i] = l->items[i];
+        l->items = items;
+        l->cap = cap;
+    }
+    l->items[l->count++] = id;
+    return ERR_OK;
+}
+
+/* First columns of a query's rows. */
+static enum err id_list_query(struct sqlite_storage *s, struct id_list *l, enum sql_query q,
+                              const struct sql_value *values, size_t count, struct error *err)
+{
+    sqlite3_stmt *st = sql_bind(&s->conn, q, values, count, err);
+    if (!st)
+        return err->code;
+    for (bool row = true;;) {
+        enum err rc = sql_step(&s->conn, st, &row, err);
+        if (!rc && row)
+            rc = id_list_add(s, l, sqlite3_column_int64(st, 0), err);
+        if (rc)
+            sql_end(st);
+        if (rc || !row)
+            return rc;
+    }
+}
+
+static enum err drop_stack(struct sqlite_storage *s, int64_t stack_id, struct error *err)
+{
+    enum err rc = sql_run(&s->conn, SQL_STACK_MISSING_FORGET, err, sql_int(stack_id));
+    if (!rc)
+        rc = sql_run(&s->conn, SQL_STACK_DELETE, err, sql_int(stack_id));
+    return rc;
+}
+
+static enum err fold_stack_into(struct sqlite_storage *s, int64_t stack_id, int64_t heir,
+                                struct error *err)
+{
+    static const enum sql_query folds[] = {
+        SQL_COUNTERS_FOLD,
+        SQL_WEEK_DEVICES_FOLD,
+        SQL_WEEK_PAGES_FOLD,
+        SQL_STACK_FOLD,
+    };
+    const struct sql_value pair[] = {sql_int(stack_id), sql_int(heir)};
+    enum err rc = ERR_OK;
+    for (size_t i = 0; i < sizeof(folds) / sizeof(folds[0]) && !rc; i++)
+        rc = sql_run_values(&s->conn, folds[i], pair, 2, err);
+    return rc;
+}
+
+/* Retires a resolved stack that no raw row points to. */
+static enum err retire_stack(struct sqlite_storage *s, int64_t stack_id, struct error *err)
+{
+    bool row = false;
+    sqlite3_stmt *st = sql_start(&s->conn, SQL_STACK_HEIR, err, sql_int(stack_id));
+    enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
+    if (rc || !row)
+        return rc;
+    int64_t heir = sqlite3_column_int64(st, 0);
+    int64_t cluster = sqlite3_column_int64(st, 1);
+    int64_t heaviest = sqlite3_column_int64(st, 2);
+    sql_end(st);
+    if (heir != stack_id) {
+        rc = fold_stack_into(s, stack_id, heir, err);
+        return rc ? rc : drop_stack(s, stack_id, err);
+    }
+    if (heaviest > 0)
+        return ERR_OK;
+    rc = drop_stack(s, stack_id, err);
+    return rc ? rc : sqlite_cluster_reap(s, cluster, err);
+}
+
+static enum err delete_report(struct sqlite_storage *s, int64_t id, struct id_list *stacks,
+                              struct error *err)
+{
+    const struct sql_value value = sql_int(id);
+    enum err rc = id_list_query(s, stacks, SQL_REPORT_STACKS, &value, 1, err);
+    if (!rc)
+        rc = sql_run(&s->conn, SQL_REPORT_DELETE, err, value);
+    return rc;
+}
+
+/* Reports are in order of receipt; the oldest ones go. */
+static enum err expire_reports(struct sqlite_storage *s, struct op_expire *o, struct error *err)
+{
+    struct id_list reports = {0};
+    struct id_list stacks = {0};
+    const struct sql_value range[] = {sql_int(o->reports_before_ms), sql_int(o->max_rows)};
+    enum err rc = id_list_query(s, &reports, SQL_REPORTS_OLD, range, 2, err);
+    for (size_t i = 0; i < reports.count && !rc; i++)
+        rc = delete_report(s, reports.items[i], &stacks, err);
+    for (size_t i = 0; i < stacks.count && !rc; i++)
+        rc = retire_stack(s, stacks.items[i], err);
+    o->more |= reports.count == o->max_rows;
+    return rc;
+}
+
+enum err sqlite_write_expire(struct sqlite_storage *s, struct write_op *op, struct error *err)
+{
+    struct op_expire *o = &op->u.expire;
+    /* Ids answer for reports that are still there (read_report), too. */
+    int64_t ids_before = o->report_ids_before_ms < o->reports_before_ms ? o->report_ids_before_ms
+                                                                        : o->reports_before_ms;
+    const struct {
+        enum sql_query query;
+        int64_t before;
+    } tables[] = {
+        {SQL_REPORT_IDS_EXPIRE, ids_before / CLOCK_DAY_MS},
+        {SQL_REPORT_DAYS_EXPIRE, o->reports_before_ms / CLOCK_DAY_MS},
+        {SQL_IMAGE_SETS_EXPIRE, o->image_sets_before_ms},
+        {SQL_DICT_DAYS_EXPIRE, clock_day(o->now_ms) - DICT_DAYS_KEPT},
+    };
+    o->more = false;
+    enum err rc = expire_reports(s, o, err);
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !rc; i++) {
+        rc = sql_run(&s->conn, tables[i].query, err, sql_int(tables[i].before),
+                     sql_int(o->max_rows));
+        o->more |= !rc && sqlite3_changes64(s->conn.db) == (int64_t)o->max_rows;
+    }
+    return rc;
+}

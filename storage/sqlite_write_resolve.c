@@ -1,0 +1,193 @@
+/* WRITE_RESOLUTIONS and WRITE_GIVE_UP: frames of stacks, and where the stacks point to. */
+#include <string.h>
+
+#include "storage/frames_blob.h"
+#include "storage/sqlite_clusters.h"
+#include "storage/sqlite_counters.h"
+#include "storage/sqlite_dict.h"
+
+struct stack_facts {
+    int64_t app_id, cluster_id;
+    int64_t first_ms, last_ms;
+    bool answerable; /* pending, and of the generation that was answered */
+};
+
+static enum err facts_of(struct sqlite_storage *s, const struct op_resolution *r,
+                         struct stack_facts *ret, struct error *err)
+{
+    bool row = false;
+    memset(ret, 0, sizeof(*ret));
+    sqlite3_stmt *st = sql_start(&s->conn, SQL_STACK_FACTS, err, sql_int((int64_t)r->stack_id));
+    enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
+    if (rc || !row)
+        return rc;
+    ret->app_id = sqlite3_column_int64(st, 0);
+    ret->answerable = sqlite3_column_int64(st, 1) == STACK_PENDING &&
+                      sqlite3_column_int64(st, 2) == (int64_t)r->generation;
+    ret->cluster_id = sqlite3_column_int64(st, 3);
+    ret->first_ms = sqlite3_column_int64(st, 4);
+    ret->last_ms = sqlite3_column_int64(st, 5);
+    sql_end(st);
+    return ERR_OK;
+}
+
+/* An image that was missing has an index by now: the answer is out of date. */
+static enum err any_indexed(struct sqlite_storage *s, const struct op_resolution *r, bool *ret,
+                            struct error *err)
+{
+    *ret = false;
+    for (size_t i = 0; i < r->missing_count && !*ret; i++) {
+        int64_t present = 0;
+        enum err rc = sql_get(&s->conn, SQL_SYMBOL_PRESENT, 0, &present, err,
+                              sql_blob(&r->missing[i], sizeof(r->missing[i])));
+        if (rc)
+            return rc;
+        *ret = present != 0;
+    }
+    return ERR_OK;
+}
+
+static bool is_missing(const struct uuid *u, const struct uuid *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (uuid_equal(u, &list[i]))
+            return true;
+    }
+    return false;
+}
+
+static int64_t frames_in(const struct resolved_stack *s, const struct uuid *image)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < s->count; i++)
+        n += uuid_equal(&s->frames[i].raw.image, image) || uuid_equal(&s->frames[i].image, image);
+    return n;
+}
+
+/* Rows of stack_missing become those of `r->missing`. */
+static enum err replace_missing(struct sqlite_storage *s, const struct op_resolution *r,
+                                struct error *err)
+{
+    struct uuid *old = NULL;
+    size_t len = 0;
+    bool row = false;
+    bool failed = false;
+    sqlite3_stmt *st =
+        sql_start(&s->conn, SQL_STACK_MISSING_OLD, err, sql_int((int64_t)r->stack_id));
+    enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
+    if (rc)
+        return rc;
+    if (row) {
+        old = (struct uuid *)sql_column_blob(st, 0, &s->scratch, &len, &failed);
+        sql_end(st);
+    }
+    if (failed)
+        return error_set(err, ERR_NO_MEMORY, "no memory for missing images");
+    size_t old_count = len / sizeof(*old);
+    for (size_t i = 0; i < old_count && !rc; i++) {
+        if (!is_missing(&old[i], r->missing, r->missing_count))
+            rc = sql_run(&s->conn, SQL_STACK_MISSING_DELETE, err, sql_blob(&old[i], sizeof(old[i])),
+                         sql_int((int64_t)r->stack_id));
+    }
+    for (size_t i = 0; i < r->missing_count && !rc; i++)
+        rc = sql_run(&s->conn, SQL_STACK_MISSING_INSERT, err,
+                     sql_blob(&r->missing[i], sizeof(r->missing[i])), sql_int((int64_t)r->stack_id),
+                     sql_int(frames_in(r->stack, &r->missing[i])));
+    return rc;
+}
+
+static enum err name_id(void *ctx, const char *name, int64_t *ret, struct error *err)
+{
+    return sqlite_name(ctx, name, ret, err);
+}
+
+static enum err store_frames(struct sqlite_storage *s, const struct op_resolution *r,
+                             struct error *err)
+{
+    buf_clear(&s->blob);
+    enum err rc = frames_blob_encode(r->stack, name_id, s, &s->blob, err);
+    if (rc)
+        return rc;
+    return sql_run(&s->conn, SQL_STACK_DATA_RESOLVE, err, sql_int((int64_t)r->stack_id),
+                   sql_blob(s->blob.data, s->blob.len),
+                   r->missing_count ? sql_blob(r->missing, r->missing_count * sizeof(*r->missing))
+                                    : sql_null(),
+                   sql_blob(r->variant, sizeof(r->variant)));
+}
+
+/* Points the stack to its cluster and lets the sums follow. */
+static enum err point_to(struct sqlite_storage *s, const struct op_resolution *r,
+                         const struct stack_facts *facts, int64_t cluster_id, struct error *err)
+{
+    uint32_t app = 0;
+    uint32_t named = 0;
+    struct figures figures = {0};
+    frames_count_app(r->stack, &app, &named);
+    enum err rc = sql_run(&s->conn, SQL_STACK_RESOLVE, err, sql_int((int64_t)r->stack_id),
+                          sql_int(cluster_id), sql_int(r->provisional), sql_int(r->approximate),
+                          sql_int(app), sql_int(named));
+    if (rc || facts->cluster_id == cluster_id)
+        return rc;
+    rc = sqlite_stack_figures(s, (int64_t)r->stack_id, &figures, err);
+    const struct cluster_move move = {facts->cluster_id, cluster_id, &figures, facts->first_ms,
+                                      facts->last_ms};
+    if (!rc)
+        rc = sqlite_cluster_move(s, &move, err);
+    figures_done(&figures);
+    return rc;
+}
+
+static enum err resolve(struct sqlite_storage *s, struct op_resolution *r,
+                        const char *rules_version, int64_t *ret_left, struct error *err)
+{
+    struct stack_facts facts;
+    bool late = false;
+    int64_t cluster_id = 0;
+    r->applied = false;
+    *ret_left = 0;
+    enum err rc = facts_of(s, r, &facts, err);
+    if (!rc && facts.answerable)
+        rc = any_indexed(s, r, &late, err);
+    if (rc || !facts.answerable || late)
+        return rc;
+    rc = sqlite_cluster_of(s, facts.app_id, r, rules_version, &cluster_id, err);
+    if (!rc)
+        rc = replace_missing(s, r, err);
+    if (!rc)
+        rc = store_frames(s, r, err);
+    if (!rc)
+        rc = point_to(s, r, &facts, cluster_id, err);
+    if (rc)
+        return rc;
+    r->applied = true;
+    if (facts.cluster_id != cluster_id)
+        *ret_left = facts.cluster_id;
+    return ERR_OK;
+}
+
+enum err sqlite_write_resolutions(struct sqlite_storage *s, struct write_op *op, struct error *err)
+{
+    struct op_resolutions *o = &op->u.resolutions;
+    size_t left_count = 0;
+    enum err rc = ERR_OK;
+    int64_t *left = arena_array(&s->scratch, o->count + 1, sizeof(*left));
+    if (!left)
+        return error_set(err, ERR_NO_MEMORY, "no memory for resolutions");
+    for (size_t i = 0; i < o->count && !rc; i++) {
+        rc = resolve(s, &o->items[i], o->rules_version, &left[left_count], err);
+        left_count += !rc && left[left_count] != 0;
+    }
+    /* At the end, so that a cluster that one stack leaves and another one joins lives on. */
+    for (size_t i = 0; i < left_count && !rc; i++)
+        rc = sqlite_cluster_reap(s, left[i], err);
+    return rc;
+}
+
+enum err sqlite_write_give_up(struct sqlite_storage *s, struct write_op *op, struct error *err)
+{
+    struct op_give_up *o = &op->u.give_up;
+    enum err rc = sql_run(&s->conn, SQL_STACKS_GIVE_UP, err, sql_int(o->before_ms));
+    if (!rc)
+        o->count = (uint64_t)sqlite3_changes64(s->conn.db);
+    return rc;
+}

@@ -1,0 +1,146 @@
+/* Uploads of symbol files and their slices, tokens, and turning stacks back to pending. */
+#include <string.h>
+
+#include "storage/sqlite_images.h"
+
+enum err sqlite_write_upload(struct sqlite_storage *s, struct write_op *op, struct error *err)
+{
+    struct op_upload *u = &op->u.upload;
+    enum err rc =
+        sql_run(&s->conn, SQL_UPLOAD_INSERT, err, sql_blob(u->sha256, sizeof(u->sha256)),
+                sql_int((int64_t)u->size), sql_text(u->spool_file), sql_text(u->bundle_id),
+                sql_text(u->version), sql_text(u->build), sql_text(u->os_build), sql_int(u->system),
+                sql_int(UPLOAD_QUEUED), sql_int(u->now_ms));
+    if (!rc)
+        u->id = (uint64_t)sqlite3_last_insert_rowid(s->conn.db);
+    return rc;
+}
+
+static const char *or_empty(const char *s)
+{
+    return s ? s : "";
+}
+
+static enum err insert_slice(struct sqlite_storage *s, const struct op_upload_state *u,
+                             const struct op_slice *x, struct error *err)
+{
+    return sql_run(&s->conn, SQL_SLICE_INSERT, err, sql_int((int64_t)u->id),
+                   sql_blob(&x->uuid, sizeof(x->uuid)), sql_text(or_empty(x->name)),
+                   sql_text(or_empty(x->member)), sql_text(or_empty(x->arch)), sql_text(x->reason),
+                   sql_int(x->indexed), sql_int(x->indexed && x->installed), sql_int(x->has_dwarf),
+                   sql_int((int64_t)x->functions), sql_int((int64_t)x->lines),
+                   sql_int((int64_t)x->inlines), sql_int((int64_t)x->index_bytes),
+                   sql_int((int64_t)x->text_vmaddr), sql_int((int64_t)x->text_size),
+                   sql_blob(x->object_sha256, sizeof(x->object_sha256)),
+                   sql_int((int64_t)x->object_bytes), sql_int(u->now_ms));
+}
+
+struct slice_news {
+    struct uuid_list installed; /* and slide groups a place of which is new */
+    struct uuid_list replaced;  /* had another index before */
+};
+
+static enum err store_slice(struct sqlite_storage *s, const struct op_upload_state *u,
+                            const struct op_slice *x, struct slice_news *news, struct error *err)
+{
+    enum err rc = ERR_OK;
+    bool placed = false;
+    if (x->indexed && x->installed) {
+        rc = sql_run(&s->conn, SQL_SLICES_NOT_CURRENT, err, sql_blob(&x->uuid, sizeof(x->uuid)));
+        if (!rc && sqlite3_changes(s->conn.db) > 0)
+            rc = uuid_list_add(&news->replaced, &s->scratch, &x->uuid, err);
+        if (!rc)
+            rc = uuid_list_add(&news->installed, &s->scratch, &x->uuid, err);
+    }
+    if (!rc)
+        rc = insert_slice(s, u, x, err);
+    if (!rc && x->indexed)
+        rc = sqlite_layout_learn(s, &x->uuid, x->text_vmaddr, x->text_size, true, &placed, err);
+    if (!rc && placed) {
+        struct uuid_list groups = {0};
+        rc = sqlite_groups_of(s, &x->uuid, &groups, err);
+        for (size_t i = 0; i < groups.count && !rc; i++) {
+            rc = sqlite_disturb_pending(s, &groups.items[i], err);
+            if (!rc)
+                rc = uuid_list_add(&news->installed, &s->scratch, &groups.items[i], err);
+        }
+    }
+    return rc;
+}
+
+enum err sqlite_write_upload_state(struct sqlite_storage *s, struct write_op *op, struct error *err)
+{
+    const struct op_upload_state *u = &op->u.upload_state;
+    struct slice_news news = {0};
+    bool ended = u->state == UPLOAD_INDEXED || u->state == UPLOAD_FAILED;
+    enum err rc =
+        sql_run(&s->conn, SQL_UPLOAD_STATE_SET, err, sql_int((int64_t)u->id), sql_int(u->state),
+                sql_text(u->reason), sql_int(ended ? (int64_t)u->slice_count : 0));
+    if (rc)
+        return rc;
+    if (sqlite3_changes(s->conn.db) == 0)
+        return error_set(err, ERR_NOT_FOUND, "there is no upload %llu", (unsigned long long)u->id);
+    if (!ended)
+        return ERR_OK;
+    rc = sql_run(&s->conn, SQL_UPLOAD_SLICES_DELETE, err, sql_int((int64_t)u->id));
+    for (size_t i = 0; i < u->slice_count && !rc; i++)
+        rc = store_slice(s, u, &u->slices[i], &news, err);
+    struct repend missing = {.uuids = &news.installed};
+    struct repend users = {.uuids = &news.replaced, .all_users = true};
+    if (!rc && news.installed.count)
+        rc = sqlite_repend(s, &missing, err);
+    if (!rc && news.replaced.count)
+        rc = sqlite_repend(s, &users, err);
+    return rc;
+}
+
+enum err sqlite_write_repend(struct sqlite_storage *s, struct write_op *op, struct error *err)
+{
+    struct op_repend *o = &op->u.repend;
+    struct uuid_list uuids = {0};
+    enum err rc = uuid_list_add(&uuids, &s->scratch, &o->uuid, err);
+    if (!rc)
+        rc = sqlite_groups_of(s, &o->uuid, &uuids, err);
+    struct repend r = {.uuids = &uuids, .all_users = o->all_users, .after_id = o->after_id};
+    if (!rc)
+        rc = sqlite_repend(s, &r, err);
+    if (rc)
+        return rc;
+    o->after_id = r.after_id;
+    o->more = r.more;
+    o->count = r.count;
+    return ERR_OK;
+}
+
+enum err sqlite_write_symbol_delete(struct sqlite_storage *s, struct write_op *op,
+                                    struct error *err)
+{
+    struct op_symbol_delete *o = &op->u.symbol_delete;
+    enum err rc = sql_run(&s->conn, SQL_SYMBOL_DELETE, err, sql_blob(&o->uuid, sizeof(o->uuid)));
+    if (!rc)
+        o->existed = sqlite3_changes(s->conn.db) > 0;
+    return rc;
+}
+
+enum err sqlite_write_token(struct sqlite_storage *s, struct write_op *op, struct error *err)
+{
+    struct op_token *t = &op->u.token;
+    int64_t id = 0;
+    struct sql_value hash = sql_blob(t->hash, sizeof(t->hash));
+    enum err rc = sql_run(&s->conn, SQL_TOKEN_INSERT, err, hash, sql_int(t->scopes),
+                          sql_text(or_empty(t->name)), sql_text(t->bundle_id), sql_int(t->now_ms));
+    if (!rc)
+        rc = sql_get(&s->conn, SQL_TOKEN_FIND, 0, &id, err, hash);
+    if (!rc)
+        t->id = (uint64_t)id;
+    return rc;
+}
+
+enum err sqlite_write_token_revoke(struct sqlite_storage *s, struct write_op *op, struct error *err)
+{
+    struct op_token *t = &op->u.token;
+    enum err rc = sql_run(&s->conn, SQL_TOKEN_DELETE, err, sql_int((int64_t)t->id));
+    if (!rc)
+        t->existed = sqlite3_changes(s->conn.db) > 0;
+    return rc;
+}

@@ -1,0 +1,119 @@
+/*
+ * storage_backend - what a storage has to be able to do: a const table of functions.
+ *
+ * Purpose: storage.c picks a backend by name and calls through its table; the conformance suite
+ * (tests/conformance) says what each function means and runs over every backend.
+ *
+ * Invariants: a backend embeds struct storage and struct storage_reader as first members. Reads run
+ * between read_begin and read_end, which the facade calls: one consistent snapshot. Arguments were
+ * checked by the facade: limits are 1 to READ_LIMIT_MAX, filters are not NULL.
+ *
+ * Threads, memory: as storage.h says.
+ */
+#ifndef STALLSYM_STORAGE_STORAGE_BACKEND_H
+#define STALLSYM_STORAGE_STORAGE_BACKEND_H
+
+#include "storage/storage.h"
+#include "storage/storage_read.h"
+
+/* That an image set was used is noted at most so often. */
+#define IMAGE_SET_TOUCH_MS ((int64_t)3600000)
+
+struct storage_backend;
+
+struct storage {
+    const struct storage_backend *backend;
+};
+
+struct storage_reader {
+    const struct storage_backend *backend;
+};
+
+struct storage_backend {
+    const char *name;
+
+    enum err (*open)(const struct storage_options *options, struct storage **ret,
+                     struct error *err);
+    void (*close)(struct storage *s);
+    enum err (*begin)(struct storage *s, struct error *err);
+    enum err (*apply)(struct storage *s, struct write_op *op, struct error *err);
+    enum err (*commit)(struct storage *s, struct error *err);
+    void (*rollback)(struct storage *s);
+    enum err (*checkpoint)(struct storage *s, bool truncate, uint64_t *ret_wal_bytes,
+                           struct error *err);
+    uint64_t (*wal_bytes)(struct storage *s);
+    int (*schema_version)(const struct storage *s);
+
+    enum err (*reader_open)(struct storage *s, struct storage_reader **ret, struct error *err);
+    void (*reader_close)(struct storage_reader *r);
+    void (*reader_deadline)(struct storage_reader *r, int64_t deadline_mono_ms);
+    enum err (*read_begin)(struct storage_reader *r, struct error *err);
+    void (*read_end)(struct storage_reader *r);
+
+    enum err (*read_pending)(struct storage_reader *r, uint64_t after_id, size_t limit,
+                             struct arena *arena, struct pending_stack **ret, size_t *ret_count,
+                             struct error *err);
+    enum err (*read_image)(struct storage_reader *r, const char *bundle_id, const struct uuid *id,
+                           struct arena *arena, struct image_row *ret, struct error *err);
+    enum err (*read_group)(struct storage_reader *r, const struct uuid *group, struct arena *arena,
+                           struct layout_row **ret, size_t *ret_count, struct error *err);
+    enum err (*read_layouts)(struct storage_reader *r, size_t limit, struct arena *arena,
+                             struct layout_row **ret, size_t *ret_count, struct error *err);
+    enum err (*read_layout)(struct storage_reader *r, const struct uuid *uuid, uint64_t *ret_vmaddr,
+                            struct error *err);
+    enum err (*read_image_set)(struct storage_reader *r, const char *bundle_id,
+                               const char *image_set, struct arena *arena, const void **ret,
+                               size_t *ret_len, struct error *err);
+    enum err (*read_tokens)(struct storage_reader *r, struct arena *arena, struct token_row **ret,
+                            size_t *ret_count, struct error *err);
+    enum err (*read_upload)(struct storage_reader *r, uint64_t id, struct arena *arena,
+                            struct upload_row *ret, struct error *err);
+    enum err (*read_upload_by_sha256)(struct storage_reader *r, const uint8_t sha256[SHA256_SIZE],
+                                      struct arena *arena, struct upload_row *ret,
+                                      struct error *err);
+    enum err (*read_uploads_waiting)(struct storage_reader *r, struct arena *arena, uint64_t **ret,
+                                     size_t *ret_count, struct error *err);
+    enum err (*read_symbols_present)(struct storage_reader *r, const struct uuid *uuids,
+                                     size_t count, bool *present, struct error *err);
+    enum err (*read_symbols)(struct storage_reader *r, const char *bundle_id, size_t limit,
+                             const char *cursor, struct arena *arena, struct slice_row **ret,
+                             size_t *ret_count, const char **ret_next, struct error *err);
+    enum err (*read_symbol)(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
+                            struct slice_row **ret, size_t *ret_count, struct error *err);
+    enum err (*read_missing)(struct storage_reader *r, const char *bundle_id, size_t limit,
+                             const char *cursor, struct arena *arena, struct missing_row **ret,
+                             size_t *ret_count, const char **ret_next, struct error *err);
+    enum err (*read_clusters)(struct storage_reader *r, const struct read_filter *f,
+                              enum cluster_sort sort, size_t limit, const char *cursor,
+                              struct arena *arena, struct cluster_row **ret, size_t *ret_count,
+                              const char **ret_next, struct error *err);
+    enum err (*read_cluster)(struct storage_reader *r, uint64_t id, const struct read_filter *f,
+                             struct arena *arena, struct cluster_row *ret, struct error *err);
+    enum err (*read_cluster_aliases)(struct storage_reader *r, uint64_t id, struct arena *arena,
+                                     uint64_t **ret, size_t *ret_count, struct error *err);
+    enum err (*read_cluster_stacks)(struct storage_reader *r, uint64_t id, size_t limit,
+                                    struct arena *arena, struct stack_row **ret, size_t *ret_count,
+                                    struct error *err);
+    enum err (*read_breakdown)(struct storage_reader *r, uint64_t cluster_id,
+                               const struct read_filter *f, enum breakdown_by by,
+                               enum breakdown_by by2, size_t limit, struct arena *arena,
+                               struct breakdown_row **ret, size_t *ret_count,
+                               struct breakdown_scope *ret_scope, struct error *err);
+    enum err (*read_cluster_reports)(struct storage_reader *r, uint64_t cluster_id,
+                                     const struct read_filter *f, size_t limit, const char *cursor,
+                                     struct arena *arena, struct report_row **ret,
+                                     size_t *ret_count, const char **ret_next, struct error *err);
+    enum err (*read_report)(struct storage_reader *r, const char *bundle_id, const char *id,
+                            struct arena *arena, struct report_row *ret, struct error *err);
+    enum err (*read_stats)(struct storage_reader *r, const char *bundle_id, struct stats_row *ret,
+                           struct error *err);
+    enum err (*read_symbolication)(struct storage_reader *r, const char *bundle_id, const char *by,
+                                   size_t limit, struct arena *arena,
+                                   struct symbolication_row **ret, size_t *ret_count,
+                                   struct error *err);
+};
+
+extern const struct storage_backend storage_backend_sqlite;
+extern const struct storage_backend storage_backend_memory;
+
+#endif

@@ -1,0 +1,311 @@
+/* The questions of storage_read.h: arguments checked, one snapshot around each. */
+#include "storage/storage_read.h"
+
+#include <string.h>
+
+#include "storage/storage_backend.h"
+
+void read_filter_init(struct read_filter *f)
+{
+    memset(f, 0, sizeof(*f));
+    f->kind = -1;
+    f->since_ms = INT64_MIN;
+    f->until_ms = INT64_MIN;
+    f->min_duration_ms = -1;
+}
+
+static enum err check_limit(size_t limit, struct error *err)
+{
+    if (limit == 0 || limit > READ_LIMIT_MAX)
+        return error_set(err, ERR_INVALID, "limit must be 1 to %d", READ_LIMIT_MAX);
+    return ERR_OK;
+}
+
+enum err read_pending(struct storage_reader *r, uint64_t after_id, size_t limit,
+                      struct arena *arena, struct pending_stack **ret, size_t *ret_count,
+                      struct error *err)
+{
+    enum err rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_pending(r, after_id, limit, arena, ret, ret_count, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_image(struct storage_reader *r, const char *bundle_id, const struct uuid *id,
+                    struct arena *arena, struct image_row *ret, struct error *err)
+{
+    enum err rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_image(r, bundle_id, id, arena, ret, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_group(struct storage_reader *r, const struct uuid *group, struct arena *arena,
+                    struct layout_row **ret, size_t *ret_count, struct error *err)
+{
+    enum err rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_group(r, group, arena, ret, ret_count, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_layouts(struct storage_reader *r, size_t limit, struct arena *arena,
+                      struct layout_row **ret, size_t *ret_count, struct error *err)
+{
+    enum err rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_layouts(r, limit, arena, ret, ret_count, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_layout(struct storage_reader *r, const struct uuid *uuid, uint64_t *ret_vmaddr,
+                     struct error *err)
+{
+    enum err rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_layout(r, uuid, ret_vmaddr, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_image_set(struct storage_reader *r, const char *bundle_id, const char *image_set,
+                        struct arena *arena, const void **ret, size_t *ret_len, struct error *err)
+{
+    enum err rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_image_set(r, bundle_id, image_set, arena, ret, ret_len, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_tokens(struct storage_reader *r, struct arena *arena, struct token_row **ret,
+                     size_t *ret_count, struct error *err)
+{
+    enum err rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_tokens(r, arena, ret, ret_count, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_upload(struct storage_reader *r, uint64_t id, struct arena *arena,
+                     struct upload_row *ret, struct error *err)
+{
+    enum err rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_upload(r, id, arena, ret, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_upload_by_sha256(struct storage_reader *r, const uint8_t sha256[SHA256_SIZE],
+                               struct arena *arena, struct upload_row *ret, struct error *err)
+{
+    enum err rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_upload_by_sha256(r, sha256, arena, ret, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_uploads_waiting(struct storage_reader *r, struct arena *arena, uint64_t **ret,
+                              size_t *ret_count, struct error *err)
+{
+    enum err rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_uploads_waiting(r, arena, ret, ret_count, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_symbols_present(struct storage_reader *r, const struct uuid *uuids, size_t count,
+                              bool *present, struct error *err)
+{
+    enum err rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_symbols_present(r, uuids, count, present, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_symbols(struct storage_reader *r, const char *bundle_id, size_t limit,
+                      const char *cursor, struct arena *arena, struct slice_row **ret,
+                      size_t *ret_count, const char **ret_next, struct error *err)
+{
+    enum err rc = check_limit(limit, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc =
+        r->backend->read_symbols(r, bundle_id, limit, cursor, arena, ret, ret_count, ret_next, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_symbol(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
+                     struct slice_row **ret, size_t *ret_count, struct error *err)
+{
+    enum err rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_symbol(r, uuid, arena, ret, ret_count, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_missing(struct storage_reader *r, const char *bundle_id, size_t limit,
+                      const char *cursor, struct arena *arena, struct missing_row **ret,
+                      size_t *ret_count, const char **ret_next, struct error *err)
+{
+    enum err rc = check_limit(limit, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc =
+        r->backend->read_missing(r, bundle_id, limit, cursor, arena, ret, ret_count, ret_next, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_clusters(struct storage_reader *r, const struct read_filter *f,
+                       enum cluster_sort sort, size_t limit, const char *cursor,
+                       struct arena *arena, struct cluster_row **ret, size_t *ret_count,
+                       const char **ret_next, struct error *err)
+{
+    enum err rc = check_limit(limit, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_clusters(r, f, sort, limit, cursor, arena, ret, ret_count, ret_next, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_cluster(struct storage_reader *r, uint64_t id, const struct read_filter *f,
+                      struct arena *arena, struct cluster_row *ret, struct error *err)
+{
+    enum err rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_cluster(r, id, f, arena, ret, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_cluster_aliases(struct storage_reader *r, uint64_t id, struct arena *arena,
+                              uint64_t **ret, size_t *ret_count, struct error *err)
+{
+    enum err rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_cluster_aliases(r, id, arena, ret, ret_count, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_cluster_stacks(struct storage_reader *r, uint64_t id, size_t limit,
+                             struct arena *arena, struct stack_row **ret, size_t *ret_count,
+                             struct error *err)
+{
+    enum err rc = check_limit(limit, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_cluster_stacks(r, id, limit, arena, ret, ret_count, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_breakdown(struct storage_reader *r, uint64_t cluster_id, const struct read_filter *f,
+                        enum breakdown_by by, enum breakdown_by by2, size_t limit,
+                        struct arena *arena, struct breakdown_row **ret, size_t *ret_count,
+                        struct breakdown_scope *ret_scope, struct error *err)
+{
+    enum err rc = check_limit(limit, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_breakdown(r, cluster_id, f, by, by2, limit, arena, ret, ret_count,
+                                    ret_scope, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_cluster_reports(struct storage_reader *r, uint64_t cluster_id,
+                              const struct read_filter *f, size_t limit, const char *cursor,
+                              struct arena *arena, struct report_row **ret, size_t *ret_count,
+                              const char **ret_next, struct error *err)
+{
+    enum err rc = check_limit(limit, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_cluster_reports(r, cluster_id, f, limit, cursor, arena, ret, ret_count,
+                                          ret_next, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_report(struct storage_reader *r, const char *bundle_id, const char *id,
+                     struct arena *arena, struct report_row *ret, struct error *err)
+{
+    enum err rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_report(r, bundle_id, id, arena, ret, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_stats(struct storage_reader *r, const char *bundle_id, struct stats_row *ret,
+                    struct error *err)
+{
+    enum err rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_stats(r, bundle_id, ret, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_symbolication(struct storage_reader *r, const char *bundle_id, const char *by,
+                            size_t limit, struct arena *arena, struct symbolication_row **ret,
+                            size_t *ret_count, struct error *err)
+{
+    enum err rc = check_limit(limit, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_symbolication(r, bundle_id, by, limit, arena, ret, ret_count, err);
+    r->backend->read_end(r);
+    return rc;
+}
