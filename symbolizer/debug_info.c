@@ -74,7 +74,7 @@ static enum err settle_failure(struct debug_info *info, struct dwarf *d, struct 
     return ERR_OK;
 }
 
-static enum err read_units(struct debug_info *info, struct dwarf *d,
+static enum err read_units(struct debug_info *info, const struct object *o, struct dwarf *d,
                            const struct parallel_for *parallel, struct error *err)
 {
     enum err code = ERR_OK;
@@ -86,6 +86,8 @@ static enum err read_units(struct debug_info *info, struct dwarf *d,
         code = error_set(err, ERR_NO_MEMORY, "no memory for DWARF");
         goto out;
     }
+    for (size_t i = 0; i < workers; i++)
+        job.walkers[i].object = o;
     info->unit_count = d->unit_count;
     parallel_run(parallel, d->unit_count, read_unit, &job);
     if (atomic_load(&job.failed) || dwarf_exhausted(d))
@@ -279,7 +281,7 @@ enum err debug_info_build(const struct object *o, const struct parallel_for *par
     t.code = object_code(o, &t.code_count);
     enum err code = dwarf_open(o, parallel, &d, err);
     if (code == ERR_OK)
-        code = read_units(info, d, parallel, err);
+        code = read_units(info, o, d, parallel, err);
     else if (code == ERR_NOT_FOUND)
         code = ERR_OK;
     if (code)

@@ -7,6 +7,9 @@
 
 #define ENTRIES_MAX ((size_t)UINT32_MAX - 1)
 
+const char dwarf_skim_unknown_form[] = "a DIE has a form of unknown size";
+static const char text_past_end[] = "a DIE runs past its unit";
+
 /* A function or inlined call whose children are being read. */
 struct open_entry {
     int64_t depth;
@@ -159,7 +162,7 @@ static const char *take_die(struct skimming *k, const struct dwarf_abbrev *a, ui
     uint32_t parent = k->open_count ? k->open[k->open_count - 1].entry : DWARF_NO_PARENT;
     if (inlined ? parent == DWARF_NO_PARENT : a->role == DWARF_ROLE_DECLARATION) {
         if (!dwarf_abbrev_skip(k->u->abbrevs, a, c, k->d->swap))
-            return "a DIE has a form of unknown size";
+            return c->overrun ? text_past_end : dwarf_skim_unknown_form;
         /* A declaration matters only as a wall inside a function that has code. */
         return !inlined && a->children && k->open_count ? push_open(k, depth, DWARF_NO_PARENT)
                                                         : NULL;
@@ -174,7 +177,7 @@ static const char *take_die(struct skimming *k, const struct dwarf_abbrev *a, ui
     e->inlined = inlined;
     e->parent = inlined ? parent : DWARF_NO_PARENT;
     if (!dwarf_entry_read(k->d, k->u, a, c, e))
-        return "a DIE has a form of unknown size";
+        return c->overrun ? text_past_end : dwarf_skim_unknown_form;
     uint32_t index = DWARF_NO_PARENT;
     if (inlined || has_code(e))
         index = (uint32_t)s->count++;
@@ -204,7 +207,7 @@ static const char *skim(struct skimming *k)
             return "a DIE has an unknown abbreviation";
         if (a->role == DWARF_ROLE_OTHER) {
             if (!dwarf_abbrev_skip(abbrevs, a, &c, swap))
-                return "a DIE has a form of unknown size";
+                return c.overrun ? text_past_end : dwarf_skim_unknown_form;
         } else {
             const char *damage = take_die(k, a, (uint64_t)(die - base), &c, depth);
             if (damage)
@@ -215,7 +218,7 @@ static const char *skim(struct skimming *k)
         else if (depth == 0)
             break;
     }
-    return c.overrun ? "a DIE runs past its unit" : NULL;
+    return c.overrun ? text_past_end : NULL;
 }
 
 const char *dwarf_skim_unit(const struct dwarf *d, const struct dwarf_unit *u, struct dwarf_skim *s)

@@ -66,7 +66,9 @@ struct dwarf_skim {
 };
 
 void dwarf_skim_done(struct dwarf_skim *s);
-/* Fills `s` anew with one unit's entries. The answer is NULL, or why the unit is given up. */
+/* Fills `s` anew with one unit's entries. The answer is NULL, or why the unit is given up;
+ * dwarf_skim_unknown_form (that very pointer): libdwarf may know better. */
+extern const char dwarf_skim_unknown_form[];
 const char *dwarf_skim_unit(const struct dwarf *d, const struct dwarf_unit *u,
                             struct dwarf_skim *s);
 

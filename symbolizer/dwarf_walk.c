@@ -21,6 +21,7 @@ void dwarf_walker_done(struct dwarf_walker *w)
 {
     if (!w)
         return;
+    dwarf_object_close(w->library);
     dwarf_skim_done(&w->skim);
     free(w->ranges.items);
     free(w->slots);
@@ -385,6 +386,18 @@ static void trim(struct debug_unit *out)
         vec_trimmed(out->ranges, &out->range_cap, out->range_count, sizeof(out->ranges[0]));
 }
 
+/* The skim, or libdwarf where the skim does not know a form. */
+static const char *read_entries(struct walk *k)
+{
+    struct dwarf_walker *w = k->w;
+    const char *damage = dwarf_skim_unit(k->d, k->u, &w->skim);
+    if (damage != dwarf_skim_unknown_form)
+        return damage;
+    if (!w->library && dwarf_object_open(w->object, &w->library, NULL))
+        return damage;
+    return dwarf_full_unit(w->library, k->u, &w->skim);
+}
+
 bool dwarf_walk_unit(struct dwarf *d, const struct dwarf_unit *u, struct dwarf_walker *w,
                      struct debug_unit *ret)
 {
@@ -402,7 +415,7 @@ bool dwarf_walk_unit(struct dwarf *d, const struct dwarf_unit *u, struct dwarf_w
     if (!push_name(&k, &none, &zero))
         return false;
     k.scopes = dwarf_unit_has_scopes(u);
-    ret->damage = dwarf_skim_unit(d, u, &w->skim);
+    ret->damage = read_entries(&k);
     if (ret->damage)
         return true;
     if (!take_functions(&k) || !qualify_names(&k))

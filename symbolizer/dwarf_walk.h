@@ -17,6 +17,7 @@
 #include <stdbool.h>
 
 #include "symbolizer/debug_info_model.h"
+#include "symbolizer/dwarf_full.h"
 #include "symbolizer/dwarf_inlines.h"
 #include "symbolizer/dwarf_names.h"
 #include "symbolizer/dwarf_ranges.h"
@@ -40,6 +41,8 @@ struct dwarf_entry_note {
 };
 
 struct dwarf_walker {
+    const struct object *object;  /* set by the owner */
+    struct dwarf_object *library; /* opened when a unit holds a form that the skim does not know */
     struct dwarf_skim skim;
     struct dwarf_range_list ranges;
     struct dwarf_name_slot *slots;
