@@ -31,6 +31,7 @@ struct cmd {
 };
 
 extern const struct cmd cmd_cluster;
+extern const struct cmd cmd_health;
 extern const struct cmd cmd_index;
 extern const struct cmd cmd_lookup;
 extern const struct cmd cmd_version;

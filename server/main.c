@@ -10,6 +10,7 @@
 
 static const struct cmd *const COMMANDS[] = {
     &cmd_cluster,
+    &cmd_health,
     &cmd_lookup,
     &cmd_version,
 };
