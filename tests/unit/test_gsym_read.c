@@ -1,3 +1,4 @@
+/* Covers: symbolizer/gsym_lines.c symbolizer/gsym_inline.c */
 #include "symbolizer/gsym_read.h"
 
 #include <inttypes.h>

@@ -1,0 +1,66 @@
+#include "symbolizer/demangle.h"
+
+#include <string.h>
+
+#include "symbolizer/demangle_parts.h"
+#include "symbolizer/demangle_swift.h"
+
+typedef bool (*part)(const char *name, char *out, size_t size);
+
+static bool no_part(const char *name, char *out, size_t size)
+{
+    (void)name, (void)out, (void)size;
+    return false;
+}
+
+/* In this order: a block of a C++ function is a block first, and old Rust names look like C++. A
+ * Mach-O symbol may still have its own underscore, except before "-[" where there never is one. */
+static const struct {
+    const char *prefix;
+    size_t skip;
+    part demangle;
+} rules[] = {
+    {"-[", 0, no_part},        {"+[", 0, no_part},        {"__", 0, demangle_objc},
+    {"_R", 0, demangle_rust},  {"__R", 1, demangle_rust}, {"_Z", 0, demangle_rust},
+    {"__Z", 1, demangle_rust}, {"_Z", 0, demangle_cxx},   {"__Z", 1, demangle_cxx},
+};
+
+/* Swift's demangler cuts without a mark: what fills the buffer counts as cut. */
+static bool demangle_swift_name(const char *name, char *out, size_t size)
+{
+    if (!demangle_swift(name, SWIFT_SIMPLIFIED, out, size))
+        return false;
+    struct demangle_out o = {.data = out, .size = size, .len = strlen(out)};
+    o.full = size - o.len < 5;
+    demangle_out_end(&o);
+    return true;
+}
+
+static bool demangle_any(const char *name, char *out, size_t size)
+{
+    if (strlen(name) > DEMANGLE_INPUT_MAX)
+        return false;
+    if (demangle_swift_is_mangled(name))
+        return demangle_swift_name(name, out, size);
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        if (strncmp(name, rules[i].prefix, strlen(rules[i].prefix)) == 0 &&
+            rules[i].demangle(name + rules[i].skip, out, size))
+            return true;
+    }
+    return false;
+}
+
+bool demangle(const char *name, char *out, size_t size)
+{
+    if (size == 0)
+        return false;
+    if (size > DEMANGLE_OUTPUT_MAX)
+        size = DEMANGLE_OUTPUT_MAX;
+    if (demangle_any(name, out, size) && out[0])
+        return strcmp(name, out) != 0;
+    struct demangle_out o;
+    demangle_out_init(&o, out, size);
+    demangle_puts(&o, name);
+    demangle_out_end(&o);
+    return o.full;
+}

@@ -1,0 +1,27 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/demangle.h"
+#include "symbolizer/demangle_parts.h"
+
+/* Of the C++ runtime (Itanium C++ ABI, section 3.4), which has no header for C. */
+char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
+
+bool demangle_cxx(const char *name, char *out, size_t size)
+{
+    if (strncmp(name, "_Z", 2) != 0)
+        return false;
+    struct demangle_cost cost = demangle_cxx_cost(name);
+    if (cost.size > DEMANGLE_CXX_SIZE_MAX || cost.depth > DEMANGLE_CXX_DEPTH_MAX)
+        return false;
+    int status = 0;
+    char *text = __cxa_demangle(name, NULL, NULL, &status);
+    if (!text)
+        return false;
+    struct demangle_out o;
+    demangle_out_init(&o, out, size);
+    demangle_puts(&o, text);
+    demangle_out_end(&o);
+    free(text);
+    return true;
+}
