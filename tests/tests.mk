@@ -13,6 +13,8 @@ $(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(SUPPORT_OBJ) $(LIB_FILES)
 	@echo "  LINK    $@"
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(LIB_FILES) $(CHECK_LIBS) $(PKG_LIBS) -lstdc++ -lm
 
+include tests/fixtures/fixtures.mk
+
 # `make check`: the unit tests alone. `make check T=gsym_read` runs one.
 .PHONY: check
 check: $(if $(T),$(T:%=$(BUILD)/unit/test_%),$(UNIT_BIN))
