@@ -129,6 +129,11 @@ install: $(BUILD)/stallsymd
 
 # --- seeing it work ---------------------------------------------------------------------------
 
+# Listens on the port of conf/stallsymd.conf; the admin token is in $(BUILD)/run/admin-token.
+.PHONY: run
+run: $(BUILD)/stallsymd
+	$(Q)STALLSYM_STORAGE_DIR=$${STALLSYM_STORAGE_DIR:-$(BUILD)/run} $(BUILD)/stallsymd run -c conf/stallsymd.conf
+
 # Tools may be missing when make starts: what is installed here is seen by the make inside.
 .PHONY: demo
 demo:

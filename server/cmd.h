@@ -30,10 +30,13 @@ struct cmd {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
+extern const struct cmd cmd_check_config;
 extern const struct cmd cmd_cluster;
 extern const struct cmd cmd_health;
 extern const struct cmd cmd_index;
 extern const struct cmd cmd_lookup;
+extern const struct cmd cmd_migrate;
+extern const struct cmd cmd_run;
 extern const struct cmd cmd_version;
 
 /* "stallsymd NAME: text" and how to get help, on standard error; returns CMD_USAGE. */

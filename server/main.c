@@ -9,10 +9,7 @@
 #include "server/cmd.h"
 
 static const struct cmd *const COMMANDS[] = {
-    &cmd_cluster,
-    &cmd_health,
-    &cmd_lookup,
-    &cmd_version,
+    &cmd_run, &cmd_check_config, &cmd_migrate, &cmd_cluster, &cmd_health, &cmd_lookup, &cmd_version,
 };
 
 #define COMMAND_COUNT (sizeof(COMMANDS) / sizeof(COMMANDS[0]))

@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include "server/ingest/ingest.h"
 #include "tests/support/unit.h"
 
 #define CONF "conf/stallsymd.conf"
@@ -62,6 +63,22 @@ START_TEST(defaults_are_inside_their_bounds)
     ck_assert(c.symbols.keep_objects);
     ck_assert_str_eq(c.clusters.rules, "");
     config_done(&c);
+    config_done(&c);
+}
+END_TEST
+
+START_TEST(ingest_defaults_are_the_library_s)
+{
+    struct config c = defaults();
+    const struct ingest_limits *l = &INGEST_LIMITS_DEFAULT;
+    ck_assert_uint_eq(c.ingest.reports, l->reports);
+    ck_assert_uint_eq(c.ingest.frames, l->frames);
+    ck_assert_uint_eq(c.ingest.images, l->images);
+    ck_assert_uint_eq(c.ingest.samples, l->samples);
+    ck_assert_uint_eq(c.ingest.threads, l->threads);
+    ck_assert_uint_eq(c.ingest.path_bytes, l->path_bytes);
+    ck_assert_uint_eq(c.ingest.tags, l->tags);
+    ck_assert_uint_eq(c.ingest.memory_bytes, l->arena_bytes);
     config_done(&c);
 }
 END_TEST
@@ -284,8 +301,8 @@ START_TEST(files_that_cannot_be_read)
 }
 END_TEST
 
-UNIT_MAIN("config", defaults_are_inside_their_bounds, conf_names_every_key_with_its_default,
-          conf_changes_nothing, reads_what_is_set, printed_it_loads_to_the_same,
-          names_every_mistake_with_its_line, bounds_are_inclusive,
+UNIT_MAIN("config", defaults_are_inside_their_bounds, ingest_defaults_are_the_library_s,
+          conf_names_every_key_with_its_default, conf_changes_nothing, reads_what_is_set,
+          printed_it_loads_to_the_same, names_every_mistake_with_its_line, bounds_are_inclusive,
           values_that_contradict_each_other, environment_overrides, misspelt_variables_are_seen,
           files_that_cannot_be_read)

@@ -1,0 +1,75 @@
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/cmd.h"
+#include "server/config.h"
+#include "server/data_dir.h"
+#include "storage/storage.h"
+
+/* Opens the database, with or without leave to migrate it, and tells its schema's number. */
+static enum err open_database(const struct config *config, const struct data_dir *dir, bool migrate,
+                              int *ret_version, struct error *err)
+{
+    struct storage *storage = NULL;
+    struct storage_options options = {.backend = config->storage.backend,
+                                      .path = data_dir_database(dir),
+                                      .synchronous_full = true,
+                                      .busy_ms = (uint32_t)config->storage.busy_ms,
+                                      .retry_days = (uint32_t)config->retention.retry_days,
+                                      .daily_values = (uint32_t)config->storage.daily_values,
+                                      .migrate = migrate};
+    enum err rc = storage_open(&options, &storage, err);
+    if (rc != ERR_OK)
+        return rc;
+    *ret_version = storage_schema_version(storage);
+    storage_close(storage);
+    return ERR_OK;
+}
+
+static int migrate(const struct config *config)
+{
+    struct data_dir *dir = NULL;
+    struct error err;
+    int version = 0;
+    enum err rc = data_dir_open(config->storage.dir, &dir, &err);
+    if (rc == ERR_OK && open_database(config, dir, false, &version, &err) == ERR_OK) {
+        printf("schema %d, nothing to do\n", version);
+    } else if (rc == ERR_OK) {
+        rc = open_database(config, dir, true, &version, &err);
+        if (rc == ERR_OK)
+            printf("schema %d\n", version);
+    }
+    data_dir_close(dir);
+    return rc == ERR_OK ? CMD_OK : cmd_failed(&cmd_migrate, &err);
+}
+
+static int run(int argc, char **argv)
+{
+    const char *path = NULL;
+    int opt;
+    opterr = 0;
+    while ((opt = getopt(argc, argv, "c:")) != -1) {
+        if (opt != 'c')
+            return cmd_usage(&cmd_migrate, "unknown option or missing value: %s", argv[optind - 1]);
+        path = optarg;
+    }
+    if (optind < argc)
+        return cmd_usage(&cmd_migrate, "unexpected argument \"%s\"", argv[optind]);
+    struct config config;
+    struct error err;
+    if (config_load(path, environ, &config, NULL, &err) != ERR_OK)
+        return cmd_failed(&cmd_migrate, &err);
+    int status = migrate(&config);
+    config_done(&config);
+    return status;
+}
+
+const struct cmd cmd_migrate = {
+    .name = "migrate",
+    .help = "brings the database to this program's schema",
+    .synopsis = "[-c FILE]",
+    .details = "`run` does the same when it starts; this is for a maintenance window, with the\n"
+               "daemon stopped. A copy of the database is kept beside it before each step.",
+    .run = run,
+};

@@ -1,0 +1,441 @@
+/*
+ * DESIGN
+ *
+ * Order of start; a stop is the exact reverse, with two steps before it:
+ *
+ *   folder and lock, rules, metrics, files, database, layouts, index cache,
+ *   writer, first admin token, resolver, indexer, housekeeping, readers, spooler, door, port file
+ *
+ * Stop: the door's readiness goes off (quiesce); the indexer ends its child and answers those who
+ * wait for an upload, so that no request waits for minutes; the door stops, while everything that its
+ * requests may call still runs: the writer commits and answers. Then the reverse. The resolver and
+ * housekeeping end before the writer, which they wait for; the writer before the database; its
+ * bell goes through `bell`, which is cut before the resolver is freed.
+ */
+#include "server/daemon.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "server/data_dir.h"
+#include "server/first_token.h"
+#include "server/http/http_server.h"
+#include "server/jobs/housekeeping.h"
+#include "storage/storage_read.h"
+#include "symbolizer/sigbus_guard.h"
+
+#define RULES_FILE_MAX ((size_t)4 * 1024 * 1024)
+#define START_ARENA    ((size_t)1024 * 1024 * 1024)
+
+/* The writer starts before the resolver and stops after it. */
+struct bell {
+    pthread_mutex_t lock;
+    struct resolver *resolver;
+};
+
+struct daemon {
+    const struct config *config;
+    struct data_dir *dir;
+    struct rules *rules;
+    struct ingest_limits ingest_limits;
+    struct layouts *layouts;
+    struct metrics *metrics;
+    struct blob_store *blobs;
+    struct storage *storage;
+    struct index_cache *cache;
+    struct writer *writer;
+    struct bell bell;
+    struct resolver *resolver;
+    struct indexer *indexer;
+    struct housekeeping *housekeeping;
+    struct readers *readers;
+    struct spooler *spooler;
+    struct services services;
+    struct http_server *door;
+    bool port_file_written;
+};
+
+static size_t cores_or(uint64_t wanted)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    if (wanted > 0)
+        return (size_t)wanted;
+    return n > 0 ? (size_t)n : 1;
+}
+
+/* --- what parts ask of the daemon ------------------------------------------------------------- */
+
+static void on_pending(void *ctx)
+{
+    struct daemon *d = ctx;
+    pthread_mutex_lock(&d->bell.lock);
+    if (d->bell.resolver)
+        resolver_ring(d->bell.resolver);
+    pthread_mutex_unlock(&d->bell.lock);
+}
+
+static void set_bell(struct daemon *d, struct resolver *resolver)
+{
+    pthread_mutex_lock(&d->bell.lock);
+    d->bell.resolver = resolver;
+    pthread_mutex_unlock(&d->bell.lock);
+}
+
+static void on_layout(void *ctx, const struct uuid *uuid, uint64_t vmaddr)
+{
+    const struct daemon *d = ctx;
+    layouts_learn(d->layouts, uuid, vmaddr);
+}
+
+static bool locate_index(void *ctx, const struct uuid *uuid, char *path, size_t size)
+{
+    return blob_store_index_path(ctx, uuid, path, size);
+}
+
+/* --- the parts, in order of their start ------------------------------------------------------- */
+
+static enum err start_folder(struct daemon *d, struct error *err)
+{
+    return data_dir_open(d->config->storage.dir, &d->dir, err);
+}
+
+static enum err read_rules_file(const char *path, struct rules **ret, struct error *err)
+{
+    char *text = malloc(RULES_FILE_MAX);
+    FILE *f = fopen(path, "re");
+    enum err rc = ERR_OK;
+    if (!text)
+        rc = error_set(err, ERR_NO_MEMORY, "no memory to read %s", path);
+    else if (!f)
+        rc = error_errno(err, errno, "cannot open the cluster rules %s", path);
+    size_t n = rc == ERR_OK ? fread(text, 1, RULES_FILE_MAX, f) : 0;
+    if (rc == ERR_OK && ferror(f))
+        rc = error_errno(err, errno, "cannot read the cluster rules %s", path);
+    else if (rc == ERR_OK && n == RULES_FILE_MAX)
+        rc = error_set(err, ERR_LIMIT, "the cluster rules %s are too large", path);
+    else if (rc == ERR_OK && rules_new(text, n, ret, err) != ERR_OK)
+        rc = error_prefix(err, "%s", path);
+    if (f)
+        fclose(f);
+    free(text);
+    return rc;
+}
+
+static enum err start_rules(struct daemon *d, struct error *err)
+{
+    const char *path = d->config->clusters.rules;
+    return *path ? read_rules_file(path, &d->rules, err) : rules_new_default(&d->rules, err);
+}
+
+static enum err start_memory(struct daemon *d, struct error *err)
+{
+    const struct config_ingest *in = &d->config->ingest;
+    d->ingest_limits = (struct ingest_limits){.reports = in->reports,
+                                              .frames = in->frames,
+                                              .images = in->images,
+                                              .samples = in->samples,
+                                              .threads = in->threads,
+                                              .path_bytes = in->path_bytes,
+                                              .tags = in->tags,
+                                              .arena_bytes = in->memory_bytes};
+    d->metrics = metrics_new();
+    d->layouts = layouts_new(d->config->symbols.layouts);
+    if (!d->metrics || !d->layouts)
+        return error_set(err, ERR_NO_MEMORY, "no memory to start");
+    return sigbus_guard_install(err);
+}
+
+static enum err start_blobs(struct daemon *d, struct error *err)
+{
+    return blob_store_open(d->config->storage.dir, &d->blobs, err);
+}
+
+static enum err start_storage(struct daemon *d, struct error *err)
+{
+    const struct config_storage *c = &d->config->storage;
+    struct storage_options options = {.backend = c->backend,
+                                      .path = data_dir_database(d->dir),
+                                      .synchronous_full = strcmp(c->synchronous, "full") == 0,
+                                      .busy_ms = (uint32_t)c->busy_ms,
+                                      .retry_days = (uint32_t)d->config->retention.retry_days,
+                                      .daily_values = (uint32_t)c->daily_values,
+                                      .migrate = true};
+    return storage_open(&options, &d->storage, err);
+}
+
+struct spool_names {
+    const char **names;
+    size_t count;
+};
+
+static bool is_wanted(void *ctx, const char *name)
+{
+    const struct spool_names *wanted = ctx;
+    for (size_t i = 0; i < wanted->count; i++) {
+        if (strcmp(wanted->names[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Removes spool files that no waiting upload names: their request died with the last run. */
+static enum err sweep_spool(struct daemon *d, struct storage_reader *reader, struct arena *arena,
+                            struct error *err)
+{
+    uint64_t *ids = NULL;
+    size_t count = 0;
+    enum err rc = read_uploads_waiting(reader, arena, &ids, &count, err);
+    struct spool_names wanted = {.count = 0};
+    wanted.names = arena_array(arena, count + 1, sizeof(wanted.names[0]));
+    if (rc == ERR_OK && !wanted.names)
+        rc = error_set(err, ERR_NO_MEMORY, "no memory to start");
+    for (size_t i = 0; rc == ERR_OK && i < count; i++) {
+        struct upload_row row;
+        rc = read_upload(reader, ids[i], arena, &row, err);
+        if (rc == ERR_OK)
+            wanted.names[wanted.count++] = row.spool_file;
+    }
+    return rc == ERR_OK ? blob_store_sweep_spool(d->blobs, is_wanted, &wanted, err) : rc;
+}
+
+static enum err load_layouts(struct daemon *d, struct storage_reader *reader, struct arena *arena,
+                             struct error *err)
+{
+    struct layout_row *rows = NULL;
+    size_t count = 0;
+    enum err rc = read_layouts(reader, d->config->symbols.layouts, arena, &rows, &count, err);
+    /* Newest first from the database; the table drops the oldest, so it is taught them last. */
+    for (size_t i = count; rc == ERR_OK && i > 0; i--)
+        layouts_learn(d->layouts, &rows[i - 1].uuid, rows[i - 1].vmaddr);
+    return rc;
+}
+
+static enum err start_from_database(struct daemon *d, struct error *err)
+{
+    struct storage_reader *reader = NULL;
+    struct arena arena;
+    arena_init(&arena, START_ARENA);
+    enum err rc = storage_reader_open(d->storage, &reader, err);
+    if (rc == ERR_OK)
+        rc = sweep_spool(d, reader, &arena, err);
+    if (rc == ERR_OK)
+        rc = load_layouts(d, reader, &arena, err);
+    storage_reader_close(reader);
+    arena_done(&arena);
+    return rc;
+}
+
+static enum err start_cache(struct daemon *d, struct error *err)
+{
+    struct index_locator locator = {.locate = locate_index, .ctx = d->blobs};
+    d->cache = index_cache_new(locator, d->config->symbols.open_indexes, d->config->symbols.misses);
+    return d->cache ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for the index cache");
+}
+
+static enum err start_writer(struct daemon *d, struct error *err)
+{
+    const struct config_storage *c = &d->config->storage;
+    struct writer_options options = {.queue_capacity = c->queue,
+                                     .high_mark = c->queue_high,
+                                     .group_ops = c->group_ops,
+                                     .group_ms = (int64_t)c->group_ms,
+                                     .wal_high_bytes = c->wal_high_bytes,
+                                     .pending_bell = on_pending,
+                                     .layout_learnt = on_layout,
+                                     .bell_ctx = d};
+    return writer_start(d->storage, &options, d->metrics, &d->writer, err);
+}
+
+static enum err start_token(struct daemon *d, struct error *err)
+{
+    return first_token_ensure(d->storage, d->writer, d->dir, getenv("STALLSYM_ADMIN_TOKEN"),
+                              getenv("STALLSYM_ADMIN_TOKEN_FILE"), err);
+}
+
+static enum err start_resolver(struct daemon *d, struct error *err)
+{
+    const struct config_symbols *c = &d->config->symbols;
+    struct resolver_options options = {.workers = cores_or(c->resolver_workers),
+                                       .page = c->resolver_page,
+                                       .frame_cache_entries = c->frame_cache};
+    enum err rc = resolver_start(d->storage, d->writer, d->cache, d->rules, &options, d->metrics,
+                                 &d->resolver, err);
+    if (rc == ERR_OK)
+        set_bell(d, d->resolver);
+    return rc;
+}
+
+static enum err start_indexer(struct daemon *d, struct error *err)
+{
+    const struct config_symbols *c = &d->config->symbols;
+    struct indexer_options options = {.program = "/proc/self/exe",
+                                      .jobs = cores_or(c->child_threads),
+                                      .child_data_bytes = c->child_data_bytes,
+                                      .child_file_bytes = c->child_file_bytes,
+                                      .child_cpu_s = (uint32_t)c->child_cpu_s,
+                                      .child_wall_s = (uint32_t)c->child_wall_s,
+                                      .keep_objects = c->keep_objects};
+    return indexer_start(d->storage, d->writer, d->blobs, d->cache, d->layouts, &options,
+                         d->metrics, &d->indexer, err);
+}
+
+static enum err start_housekeeping(struct daemon *d, struct error *err)
+{
+    const struct config_retention *c = &d->config->retention;
+    struct housekeeping_options options = {.interval_ms = (int64_t)c->interval_ms,
+                                           .checkpoint_bytes = d->config->storage.checkpoint_bytes,
+                                           .idle_ms = (int64_t)c->idle_ms,
+                                           .report_days = (uint32_t)c->report_days,
+                                           .retry_days = (uint32_t)c->retry_days,
+                                           .image_set_days = (uint32_t)c->image_set_days,
+                                           .give_up_ms =
+                                               (int64_t)d->config->symbols.give_up_hours * 3600000};
+    return housekeeping_start(d->storage, d->writer, d->resolver, d->cache, &options, d->metrics,
+                              &d->housekeeping, err);
+}
+
+static enum err start_readers(struct daemon *d, struct error *err)
+{
+    const struct config_http *c = &d->config->http;
+    struct readers_options options = {.threads = c->read_threads,
+                                      .queue_capacity = c->read_queue,
+                                      .deadline_ms = (int64_t)c->read_ms,
+                                      .frame_cache_entries = d->config->symbols.frame_cache,
+                                      .arena_limit = c->read_bytes};
+    return readers_start(d->storage, d->cache, &options, d->metrics, &d->readers, err);
+}
+
+static enum err start_spooler(struct daemon *d, struct error *err)
+{
+    const struct config_symbols *c = &d->config->symbols;
+    struct spooler_options options = {.chunk_bytes = c->spool_chunk_bytes,
+                                      .chunks = c->spool_chunks,
+                                      .upload_bytes = d->config->http.upload_bytes,
+                                      .free_bytes_min = c->free_bytes_min};
+    return spooler_start(d->blobs, &options, &d->spooler, err);
+}
+
+static enum err start_door(struct daemon *d, struct error *err)
+{
+    const struct config_http *c = &d->config->http;
+    struct http_options options = {.address = c->address,
+                                   .port = (uint16_t)c->port,
+                                   .threads = cores_or(c->threads),
+                                   .connections = c->connections,
+                                   .connections_per_client = c->connections_per_client,
+                                   .timeout_s = (uint32_t)c->timeout_s,
+                                   .body_bytes = c->body_bytes,
+                                   .upload_bytes = c->upload_bytes,
+                                   .buffered_bytes = c->buffered_bytes,
+                                   .metrics_open = c->metrics_open,
+                                   .cors_origins = c->cors_origins,
+                                   .trusted_proxies = c->trusted_proxies};
+    d->services = (struct services){.storage = d->storage,
+                                    .blobs = d->blobs,
+                                    .writer = d->writer,
+                                    .readers = d->readers,
+                                    .resolver = d->resolver,
+                                    .spooler = d->spooler,
+                                    .indexer = d->indexer,
+                                    .index_cache = d->cache,
+                                    .layouts = d->layouts,
+                                    .metrics = d->metrics,
+                                    .rules = d->rules,
+                                    .ingest_limits = &d->ingest_limits};
+    return http_server_start(&options, &d->services, &d->door, err);
+}
+
+static enum err start_port_file(struct daemon *d, struct error *err)
+{
+    char text[16];
+    if (!*d->config->http.port_file)
+        return ERR_OK;
+    snprintf(text, sizeof(text), "%u\n", (unsigned)http_server_port(d->door));
+    enum err rc = data_dir_write_file(d->config->http.port_file, 0644, text, err);
+    d->port_file_written = rc == ERR_OK;
+    return rc;
+}
+
+/* --- start and stop --------------------------------------------------------------------------- */
+
+typedef enum err start_part(struct daemon *d, struct error *err);
+
+static start_part *const PARTS[] = {
+    start_folder,  start_rules,   start_memory, start_blobs,     start_storage, start_from_database,
+    start_cache,   start_writer,  start_token,  start_resolver,  start_indexer, start_housekeeping,
+    start_readers, start_spooler, start_door,   start_port_file,
+};
+
+enum err daemon_start(const struct config *config, struct daemon **ret, struct error *err)
+{
+    struct daemon *d = calloc(1, sizeof(*d));
+    enum log_level level;
+    if (!d)
+        return error_set(err, ERR_NO_MEMORY, "no memory to start");
+    pthread_mutex_init(&d->bell.lock, NULL);
+    d->config = config;
+    if (log_level_parse(config->log.level, &level))
+        log_set_level(level);
+    enum err rc = ERR_OK;
+    for (size_t i = 0; rc == ERR_OK && i < sizeof(PARTS) / sizeof(PARTS[0]); i++)
+        rc = PARTS[i](d, err);
+    if (rc != ERR_OK) {
+        daemon_stop(d);
+        return rc;
+    }
+    *ret = d;
+    return ERR_OK;
+}
+
+uint16_t daemon_port(const struct daemon *d)
+{
+    return http_server_port(d->door);
+}
+
+enum err daemon_reload(struct daemon *d, const struct config *config, struct error *err)
+{
+    enum log_level level;
+    if (log_level_parse(config->log.level, &level))
+        log_set_level(level);
+    return http_server_reload_tokens(d->door, err);
+}
+
+void daemon_stop(struct daemon *d)
+{
+    if (!d)
+        return;
+    if (d->port_file_written)
+        (void)unlink(d->config->http.port_file);
+    if (d->door)
+        http_server_quiesce(d->door);
+    if (d->indexer)
+        indexer_quiesce(d->indexer);
+    if (d->door)
+        http_server_stop(d->door, (int64_t)d->config->http.stop_ms);
+    spooler_stop(d->spooler);
+    readers_stop(d->readers);
+    housekeeping_stop(d->housekeeping);
+    indexer_stop(d->indexer);
+    set_bell(d, NULL);
+    resolver_stop(d->resolver);
+    writer_stop(d->writer);
+    if (d->cache)
+        index_cache_free(d->cache);
+    if (d->storage)
+        storage_close(d->storage);
+    if (d->blobs)
+        blob_store_close(d->blobs);
+    metrics_free(d->metrics);
+    layouts_free(d->layouts);
+    rules_free(d->rules);
+    data_dir_close(d->dir);
+    pthread_mutex_destroy(&d->bell.lock);
+    free(d);
+}
