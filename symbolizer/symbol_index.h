@@ -24,11 +24,17 @@
 #include "base/uuid.h"
 #include "symbolizer/archive.h"
 
+/* Reports of one upload, refused objects counted; no archive of an app comes near. */
+#define SYMBOL_INDEX_SLICES_MAX 4096
+/* Longer paths inside an archive are cut in reports. */
+#define SYMBOL_INDEX_MEMBER_MAX 1024
+
 struct symbol_index_options {
     const char *out_dir;
     struct archive_limits limits;
     const struct parallel_for *parallel; /* NULL: one thread */
     bool keep_objects; /* also leave each object file in out_dir, named by its SHA-256 */
+    const char *name;  /* of a bare object that has none itself; NULL: the base name of `path` */
 };
 
 enum slice_state { SLICE_INDEXED, SLICE_FAILED };
@@ -54,8 +60,10 @@ struct slice_report {
                                object of the same UUID in one upload */
 };
 
-/* Indexes everything in the upload at `path`; `slice` is called once per slice. ERR_OK when at
- * least one slice was indexed; ERR_NOT_FOUND "no object file with a UUID inside"; else why. */
+/* Indexes everything in the upload at `path`; `slice` is called once per slice, as soon as it is
+ * known. An object that is in the upload twice is indexed once. ERR_OK when at least one slice was
+ * indexed and the upload is whole; ERR_NOT_FOUND "no object file with a UUID inside"; else why:
+ * what was reported before a failure does not count then. */
 enum err symbol_index_build(const char *path, const struct symbol_index_options *options,
                             void (*slice)(void *ctx, const struct slice_report *report), void *ctx,
                             struct error *err);
