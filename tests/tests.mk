@@ -56,3 +56,5 @@ test-run:
 	$(Q)$(MAKE) --no-print-directory -j2 lint
 	$(Q)$(MAKE) --no-print-directory check
 	$(Q)$(MAKE) --no-print-directory e2e
+
+include tests/bench/bench.mk
