@@ -16,7 +16,7 @@ uint64_t cursor_uleb_slow(struct cursor *c)
     return 0;
 }
 
-int64_t cursor_sleb(struct cursor *c)
+int64_t cursor_sleb_slow(struct cursor *c)
 {
     uint64_t v = 0;
     unsigned shift = 0;

@@ -93,13 +93,42 @@ static inline uint64_t cursor_u64(struct cursor *c, bool swap)
 
 /* LEB128 (DWARF 5 section 7.6). Bits past 64 are dropped; over-long encodings are read through. */
 uint64_t cursor_uleb_slow(struct cursor *c);
-int64_t cursor_sleb(struct cursor *c);
+int64_t cursor_sleb_slow(struct cursor *c);
 
 static inline uint64_t cursor_uleb(struct cursor *c)
 {
-    if (c->p < c->end && *c->p < 0x80)
-        return *c->p++;
+    const uint8_t *p = c->p;
+    if (c->end - p >= 2) {
+        if (p[0] < 0x80) {
+            c->p = p + 1;
+            return p[0];
+        }
+        if (p[1] < 0x80) {
+            c->p = p + 2;
+            return (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
+        }
+    }
     return cursor_uleb_slow(c);
+}
+
+static inline int64_t cursor_sleb(struct cursor *c)
+{
+    if (c->p < c->end && *c->p < 0x80) {
+        int64_t v = *c->p++;
+        return v - ((v & 0x40) << 1);
+    }
+    return cursor_sleb_slow(c);
+}
+
+/* Steps over `count` of them. */
+static inline void cursor_skip_lebs(struct cursor *c, uint64_t count)
+{
+    const uint8_t *p = c->p;
+    while (count > 0 && p < c->end)
+        count -= *p++ < 0x80;
+    c->p = p;
+    if (count > 0)
+        c->overrun = true;
 }
 
 /* A NUL-terminated string inside the bytes; NULL (and overrun) when the NUL is missing. */

@@ -5,18 +5,23 @@
 
 #define NIL UINT32_MAX
 
-/* Nodes are numbered, not pointed to: half the memory, and one allocation. */
+/* Nodes are numbered, not pointed to: half the memory, and one allocation. Their order of age
+ * stands apart, because a hit touches three places of it and only one node. */
 struct node {
     uint64_t generation;
     uint64_t address;
     struct frame_block *block;
     uint32_t chain; /* next of the same bucket; of the free list */
+};
+
+struct age {
     uint32_t newer;
     uint32_t older;
 };
 
 struct frame_cache {
     struct node *nodes;
+    struct age *ages;
     uint32_t *buckets;
     uint32_t capacity;
     uint32_t used; /* nodes that were ever used */
@@ -41,8 +46,9 @@ struct frame_cache *frame_cache_new(size_t entries)
     if (!c)
         return NULL;
     c->nodes = calloc(entries, sizeof(*c->nodes));
+    c->ages = calloc(entries, sizeof(*c->ages));
     c->buckets = malloc(sizeof(*c->buckets) << bits);
-    if (!c->nodes || !c->buckets) {
+    if (!c->nodes || !c->ages || !c->buckets) {
         frame_cache_free(c);
         return NULL;
     }
@@ -63,6 +69,7 @@ void frame_cache_free(struct frame_cache *c)
     for (uint32_t i = 0; i < c->used; i++)
         free(c->nodes[i].block);
     free(c->nodes);
+    free(c->ages);
     free(c->buckets);
     free(c);
 }
@@ -76,24 +83,22 @@ static uint32_t *bucket_of(const struct frame_cache *c, uint64_t generation, uin
 
 static void unlink_age(struct frame_cache *c, uint32_t i)
 {
-    struct node *n = &c->nodes[i];
-    if (n->newer != NIL)
-        c->nodes[n->newer].older = n->older;
+    struct age *a = &c->ages[i];
+    if (a->newer != NIL)
+        c->ages[a->newer].older = a->older;
     else
-        c->newest = n->older;
-    if (n->older != NIL)
-        c->nodes[n->older].newer = n->newer;
+        c->newest = a->older;
+    if (a->older != NIL)
+        c->ages[a->older].newer = a->newer;
     else
-        c->oldest = n->newer;
+        c->oldest = a->newer;
 }
 
 static void link_newest(struct frame_cache *c, uint32_t i)
 {
-    struct node *n = &c->nodes[i];
-    n->newer = NIL;
-    n->older = c->newest;
+    c->ages[i] = (struct age){.newer = NIL, .older = c->newest};
     if (c->newest != NIL)
-        c->nodes[c->newest].newer = i;
+        c->ages[c->newest].newer = i;
     else
         c->oldest = i;
     c->newest = i;

@@ -9,7 +9,7 @@ struct node {
     uint64_t first; /* start of its first range: what its children count from */
 };
 
-static struct node read_ranges(struct cursor *c, uint64_t base, uint64_t address)
+static inline struct node read_ranges(struct cursor *c, uint64_t base, uint64_t address)
 {
     struct node n = {0};
     uint64_t count = cursor_uleb(c);
@@ -34,16 +34,29 @@ static bool read_body(struct cursor *c, struct gsym_call *ret)
     return has_children;
 }
 
-/* Steps over the children of a node whose body was read. */
+/* Steps over a body; whether children follow. */
+static inline bool skip_body(struct cursor *c)
+{
+    bool has_children = cursor_u8(c) != 0;
+    cursor_skip(c, 4);
+    cursor_skip_lebs(c, 2);
+    return has_children;
+}
+
+/* Steps over the children of a node whose body was read: most of the work of a lookup in a large
+ * function, because a node does not say where its children end. */
 static void skip_children(struct cursor *c)
 {
-    struct gsym_call ignored;
     size_t depth = 1;
     while (depth > 0 && !c->overrun) {
-        if (read_ranges(c, 0, 0).end)
+        uint64_t ranges = cursor_uleb(c);
+        if (ranges == 0) {
             depth--;
-        else if (read_body(c, &ignored))
-            depth++;
+            continue;
+        }
+        cursor_skip_lebs(c, ranges);
+        cursor_skip_lebs(c, ranges);
+        depth += skip_body(c);
     }
 }
 
@@ -61,12 +74,12 @@ size_t gsym_inline_find(struct cursor tree, uint64_t function, uint64_t address,
         n = read_ranges(&c, base, address);
         if (n.end)
             break;
-        bool has_children = read_body(&c, &call);
         if (!n.holds) {
-            if (has_children)
+            if (skip_body(&c))
                 skip_children(&c);
             continue;
         }
+        bool has_children = read_body(&c, &call);
         if (c.overrun)
             break;
         ret[depth++] = call;
