@@ -148,7 +148,8 @@ static void put_header(const struct elf_builder *b, struct buf *to, uint64_t sec
     buf_u8(to, b->is64 ? ELFCLASS64 : ELFCLASS32);
     buf_u8(to, b->big ? ELFDATA2MSB : ELFDATA2LSB);
     buf_u8(to, EV_CURRENT);
-    put(to, b->big, 0, 9);
+    put(to, b->big, 0, 8);
+    buf_u8(to, 0);
     put(to, b->big, b->type, 2);
     put(to, b->big, b->machine, 2);
     put(to, b->big, 1, 4);
