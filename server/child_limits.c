@@ -37,6 +37,7 @@ static const struct key_row *find_key(const char *text)
 enum err child_limits_parse(const char *text, struct child_limits *ret, struct error *err)
 {
     struct child_limits limits = {0};
+    unsigned seen = 0;
     const char *p = text;
     for (;;) {
         const struct key_row *key = find_key(p);
@@ -47,10 +48,11 @@ enum err child_limits_parse(const char *text, struct child_limits *ret, struct e
         char *end = NULL;
         errno = 0;
         unsigned long long number = *p >= '0' && *p <= '9' ? strtoull(p, &end, 10) : 0;
-        if (number == 0 || errno || (*end && *end != ','))
-            return error_set(err, ERR_INVALID, "limit %s needs a number above 0", key->name);
-        if (*value)
+        if (!end || errno || (*end && *end != ','))
+            return error_set(err, ERR_INVALID, "limit %s needs a number", key->name);
+        if (seen & 1u << (key - KEYS))
             return error_set(err, ERR_INVALID, "limit %s stands twice", key->name);
+        seen |= 1u << (key - KEYS);
         *value = number;
         if (!*end)
             break;

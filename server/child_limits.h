@@ -28,7 +28,7 @@ struct child_limits {
     uint64_t cpu_s;      /* 0: as it is */
 };
 
-/* "data=BYTES,cpu=SECONDS,file=BYTES", each at most once, any of them missing. ERR_INVALID. */
+/* "data=BYTES,cpu=SECONDS,file=BYTES", each at most once, some missing or 0. ERR_INVALID. */
 enum err child_limits_parse(const char *text, struct child_limits *ret, struct error *err);
 
 /* Ends in ERR_IO when a limit cannot be set. A kernel without seccomp is no failure: `ret_missing`

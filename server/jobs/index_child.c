@@ -96,6 +96,9 @@ static int start(struct run *r, struct pipes *p)
     argv[n++] = jobs;
     argv[n++] = "--limits";
     argv[n++] = limits;
+    /* A bare upload is named by itself or not at all: its file here is a number. */
+    argv[n++] = "--name";
+    argv[n++] = "";
     if (c->keep_objects)
         argv[n++] = "--objects";
     argv[n] = NULL;

@@ -33,6 +33,9 @@ START_TEST(parses_limits)
     ck_assert_int_eq(child_limits_parse("cpu=1", &l, NULL), ERR_OK);
     ck_assert_uint_eq(l.cpu_s, 1);
     ck_assert_uint_eq(l.data_bytes, 0);
+    ck_assert_int_eq(child_limits_parse("data=0,file=7", &l, NULL), ERR_OK);
+    ck_assert_uint_eq(l.data_bytes, 0);
+    ck_assert_uint_eq(l.file_bytes, 7);
 }
 END_TEST
 
@@ -42,7 +45,7 @@ START_TEST(refuses_other_limits)
         "",
         "cpu",
         "cpu=",
-        "cpu=0",
+        "cpu=0,cpu=0",
         "cpu=-1",
         "cpu= 1",
         "cpu=1x",
