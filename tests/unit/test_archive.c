@@ -230,6 +230,38 @@ START_TEST(overlapping_members_are_refused)
 }
 END_TEST
 
+/* macOS's Archive Utility writes a zip over 4 GB without its 64-bit fields: the directory's offset
+ * has wrapped. Refused with what to use, and nothing unpacked. The file is sparse. */
+START_TEST(wrapped_zip_is_refused)
+{
+    struct buf object, file;
+    struct zip_builder z;
+    struct seen s;
+    struct error err;
+    size_t objects = 0;
+    const uint64_t moved = ((uint64_t)1 << 32) + 5000;
+    macho_sample(&object);
+    zip_begin(&z);
+    const struct zip_member m = {.name = "A", .data = object.data, .len = object.len};
+    zip_add(&z, &m);
+    size_t members = z.file.len;
+    zip_finish(&z, &file);
+    poke32(&file, file.len - 6, (uint32_t)moved);
+    seen_begin(&s);
+    write_file(s.upload, file.data, members);
+    int fd = open(s.upload, O_WRONLY | O_CLOEXEC);
+    ck_assert_int_eq(pwrite(fd, file.data + members, file.len - members, (off_t)moved),
+                     (ssize_t)(file.len - members));
+    close(fd);
+    ck_assert_int_eq(walk_path(&s, s.upload, &ARCHIVE_LIMITS_DEFAULT, &objects, &err), ERR_FORMAT);
+    ck_assert_msg(strstr(err.text, "ditto") != NULL, "%s", err.text);
+    ck_assert_uint_eq(s.opened, 0);
+    scratch_remove(s.folder);
+    buf_done(&file);
+    buf_done(&object);
+}
+END_TEST
+
 static void tar_of(struct buf *out, int format, int filter, const struct buf *object)
 {
     static const char *const names[] = {"A.dSYM/Contents/Resources/DWARF/A", "A.dSYM/note",
@@ -473,6 +505,6 @@ START_TEST(the_visitor_may_refuse)
 END_TEST
 
 UNIT_MAIN("archive", zip_of_every_kind_of_member, damaged_zips_are_refused, cut_zips_are_refused,
-          overlapping_members_are_refused, tar_of_every_kind, bare_objects, damaged_gzip_is_refused,
-          other_files_are_no_archives, a_missing_file_is_an_error, caps_hold, bombs_stop_early,
-          the_visitor_may_refuse)
+          overlapping_members_are_refused, wrapped_zip_is_refused, tar_of_every_kind, bare_objects,
+          damaged_gzip_is_refused, other_files_are_no_archives, a_missing_file_is_an_error,
+          caps_hold, bombs_stop_early, the_visitor_may_refuse)

@@ -1,7 +1,9 @@
 /* Covers: symbolizer/object.c symbolizer/macho_fat.c */
 #include "symbolizer/object.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "tests/support/files.h"
 #include "tests/support/macho_builder.h"
@@ -196,6 +198,45 @@ START_TEST(many_slices)
 }
 END_TEST
 
+/* 32-bit tables hold where a slice begins, below 4 GB; it may end above. The file is sparse. */
+START_TEST(a_slice_may_cross_four_gigabytes)
+{
+    const uint64_t at = 0xf9000000;
+    const uint64_t size = 0x26000000;
+    char folder[64], path[128];
+    struct buf part, file;
+    struct object_slice slices[OBJECT_SLICES_MAX];
+    struct object *o = NULL;
+    struct mapped m;
+    size_t count = 0;
+    struct error err;
+    macho_sample(&part);
+    const struct macho_slice table = {&part, CPU_TYPE_ARM64, 0};
+    macho_fat(&file, false, false, &table, 1);
+    poke32_big(&file, 8 + 8, (uint32_t)at);
+    poke32_big(&file, 8 + 12, (uint32_t)size);
+    scratch_make(folder, sizeof(folder));
+    snprintf(path, sizeof(path), "%s/fat", folder);
+    write_file(path, file.data, 28);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    ck_assert_int_eq(pwrite(fd, part.data, part.len, (off_t)at), (ssize_t)part.len);
+    ck_assert_int_eq(ftruncate(fd, (off_t)(at + size)), 0);
+    close(fd);
+    ck_assert(map_file(path, &m));
+    ck_assert_msg(object_slices(m.data, m.size, slices, &count, NULL, &err) == ERR_OK, "%s",
+                  err.text);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_uint_eq(slices[0].offset, at);
+    ck_assert_uint_eq(slices[0].size, size);
+    ck_assert_int_eq(object_open(m.data + at, size, &o, &err), ERR_OK);
+    object_close(o);
+    unmap_file(&m);
+    scratch_remove(folder);
+    buf_done(&part);
+    buf_done(&file);
+}
+END_TEST
+
 /* Opens the slice of `file` with that UUID; NULL when there is none. */
 static struct object *open_uuid(const struct mapped *m, const struct uuid *uuid)
 {
@@ -267,4 +308,4 @@ END_TEST
 UNIT_MAIN("object", universal_files_of_every_kind, thin_file_is_one_slice,
           bad_slices_are_left_out_and_named, bad_universal_headers_are_refused,
           nested_universal_file_is_refused, recognizes_by_content, many_slices,
-          real_files_have_their_uuids)
+          a_slice_may_cross_four_gigabytes, real_files_have_their_uuids)
