@@ -4,7 +4,8 @@
 CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 clang-format-19 clang-format 2>/dev/null))
 CLANG_TIDY   ?= $(firstword $(shell command -v clang-tidy-14 clang-tidy-19 clang-tidy 2>/dev/null))
 LINT_SRC      = $(foreach l,$(LIBS),$(SRC_$(l))) $(DAEMON_SRC)
-FORMAT_SRC    = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
+# Sources of fixtures are left alone: their lines are what tests ask for.
+FORMAT_SRC    = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h' | grep -vE '^tests/(demo|fixtures)/')
 
 .PHONY: lint
 lint: lint-format lint-rules lint-cppcheck lint-tidy

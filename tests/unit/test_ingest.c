@@ -1,3 +1,4 @@
+/* Covers: server/ingest/*.c */
 #include "server/ingest/ingest.h"
 
 #include <stdio.h>
