@@ -72,6 +72,10 @@ static enum err sqlite_open(const struct storage_options *o, struct storage **re
         rc = sql_get_values(&s->conn, SQL_PAGE_SIZE, NULL, 0, 4096, &s->page_size, err);
     if (!rc)
         rc = sql_conn_open(&s->checkpoint_conn, &s->conn_options, err);
+    /* A connection that never read does not know that there is a log, and checkpoints nothing. */
+    int64_t version = 0;
+    if (!rc)
+        rc = sql_get_values(&s->checkpoint_conn, SQL_USER_VERSION, NULL, 0, 0, &version, err);
     if (rc) {
         sqlite_close(&s->base);
         return rc;
@@ -97,8 +101,8 @@ static enum err sqlite_checkpoint(struct storage *base, bool truncate, uint64_t 
     pthread_mutex_unlock(&s->checkpoint_lock);
     if (code)
         return code;
-    /* Copied whole, the log begins anew with the next commit. */
-    int64_t left = pages > 0 && pages > done ? pages : 0;
+    /* Copied whole, the log begins anew with the next commit. -1: nobody could look. */
+    int64_t left = pages < 0 ? atomic_load(&s->wal_pages) : pages > done ? pages : 0;
     if (left == 0)
         atomic_store(&s->wal_pages, 0);
     *ret_wal_bytes = (uint64_t)(left * s->page_size);
