@@ -95,6 +95,7 @@ $(BUILD)/%.o: %.c
 
 .PHONY: generated
 generated:
+include server/web/web.mk
 
 generated: $(BUILD)/gen/cluster_rules.h
 $(BUILD)/gen/cluster_rules.h: conf/cluster.rules

@@ -16,7 +16,50 @@ void api_healthz(struct http_request *r);
 void api_readyz(struct http_request *r);
 void api_metrics(struct http_request *r);
 
+/* api_assets.c */
+void api_get_asset(struct http_request *r);
+
 /* api_reports.c */
 void api_post_reports(struct http_request *r);
+enum err api_get_report(struct http_request *r, const struct read_tools *tools, struct error *err);
+
+/* api_symbols.c */
+enum err api_get_symbols(struct http_request *r, const struct read_tools *tools, struct error *err);
+enum err api_get_symbol(struct http_request *r, const struct read_tools *tools, struct error *err);
+enum err api_get_symbol_file(struct http_request *r, const struct read_tools *tools,
+                             struct error *err);
+enum err api_get_missing(struct http_request *r, const struct read_tools *tools, struct error *err);
+enum err api_check_symbols(struct http_request *r, const struct read_tools *tools,
+                           struct error *err);
+void api_delete_symbol(struct http_request *r);
+
+/* api_uploads.c */
+extern const struct body_stream api_symbols_stream;
+void api_post_symbols(struct http_request *r);
+enum err api_get_upload(struct http_request *r, const struct read_tools *tools, struct error *err);
+
+/* api_symbolicate.c */
+enum err api_symbolicate(struct http_request *r, const struct read_tools *tools, struct error *err);
+
+/* api_clusters.c */
+enum err api_get_clusters(struct http_request *r, const struct read_tools *tools,
+                          struct error *err);
+enum err api_get_cluster(struct http_request *r, const struct read_tools *tools, struct error *err);
+enum err api_get_cluster_reports(struct http_request *r, const struct read_tools *tools,
+                                 struct error *err);
+
+/* api_breakdown.c */
+enum err api_get_cluster_breakdown(struct http_request *r, const struct read_tools *tools,
+                                   struct error *err);
+enum err api_get_breakdown(struct http_request *r, const struct read_tools *tools,
+                           struct error *err);
+
+/* api_stats.c */
+enum err api_get_stats(struct http_request *r, const struct read_tools *tools, struct error *err);
+
+/* api_tokens.c */
+void api_post_tokens(struct http_request *r);
+enum err api_get_tokens(struct http_request *r, const struct read_tools *tools, struct error *err);
+void api_delete_token(struct http_request *r);
 
 #endif

@@ -3,8 +3,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "server/http/api_common.h"
 #include "server/http/media_type.h"
 #include "server/http/problem.h"
+#include "server/http/report_json.h"
 
 static const struct {
     const char *type;
@@ -176,4 +178,24 @@ void api_post_reports(struct http_request *r)
     } else {
         submit(r, &result);
     }
+}
+
+enum err api_get_report(struct http_request *r, const struct read_tools *tools, struct error *err)
+{
+    const char *bundle_id = NULL;
+    struct report_row row;
+    struct jout j;
+    enum err rc = api_bundle(r, &bundle_id, err);
+    if (rc == ERR_OK)
+        rc = read_report(tools->storage, bundle_id, r->params[0], tools->arena, &row, err);
+    if (rc == ERR_NOT_FOUND)
+        return error_set(err, ERR_NOT_FOUND, "no such report");
+    if (rc != ERR_OK)
+        return rc;
+    jout_init(&j, http_reply(r, 200, TYPE_JSON));
+    jout_object(&j, NULL);
+    report_json_summary(&j, &row);
+    rc = report_json_stacks(r, tools, &j, &row, err);
+    jout_end_object(&j);
+    return rc;
 }

@@ -199,6 +199,11 @@ void http_finish(struct http_request *r)
     unref(r);
 }
 
+void http_hold(struct http_request *r)
+{
+    atomic_fetch_add(&r->refs, 1);
+}
+
 void http_drop(struct http_request *r)
 {
     unref(r);

@@ -102,7 +102,7 @@ struct http_request {
     struct buf body;
     size_t counted; /* bytes of it that door->buffered knows about */
     bool body_done;
-    void *stream; /* the route's own state */
+    void *state; /* the route's own, in the arena */
 
     struct http_reply reply;
 
@@ -148,7 +148,8 @@ void http_reply_pack(struct http_request *r);
 void http_defer(struct http_request *r);
 /* `reply` is filled: wakes the connection and lets go of the request. Any thread. */
 void http_finish(struct http_request *r);
-/* Lets go of a deferred request whose connection was aborted. */
+/* One more hold on a request, for work that ends by itself; http_drop() gives one back. */
+void http_hold(struct http_request *r);
 void http_drop(struct http_request *r);
 /* Sleeps until http_wake(), which may come first: then false, go on at once. Door's thread. */
 bool http_sleep(struct http_request *r);

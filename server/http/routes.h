@@ -41,7 +41,7 @@ struct body_stream {
      * reply, the rest of the body is thrown away. */
     enum err (*data)(struct http_request *r, const void *data, size_t len, size_t *ret_taken,
                      struct error *err);
-    /* The client broke off, or the reply is fixed already. NULL-safe on r->stream. */
+    /* The client broke off, or the reply is fixed already. NULL-safe on r->state. */
     void (*abort)(struct http_request *r);
 };
 

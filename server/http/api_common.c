@@ -1,0 +1,126 @@
+#include "server/http/api_common.h"
+
+#include <string.h>
+
+#include "server/http/frames_json.h"
+
+enum err api_bundle(const struct http_request *r, const char **ret, struct error *err)
+{
+    const char *asked = query_text(&r->query, "bundle_id");
+    const char *bound = r->identity.bundle_id;
+    if (asked && bound && strcmp(asked, bound) != 0)
+        return error_set(err, ERR_DENIED, "the token is bound to another app");
+    *ret = bound ? bound : asked;
+    return ERR_OK;
+}
+
+bool api_sees(const struct http_request *r, const char *bundle_id)
+{
+    const char *bound = r->identity.bundle_id;
+    return !bound || !bundle_id || !*bundle_id || strcmp(bundle_id, bound) == 0;
+}
+
+enum err api_list_read(const struct http_request *r, struct api_list *ret, struct error *err)
+{
+    struct api_list list;
+    enum err rc = query_filter(&r->query, &list.filter, err);
+    if (rc == ERR_OK)
+        rc = query_page(&r->query, &list.limit, &list.cursor, err);
+    if (rc == ERR_OK)
+        rc = api_bundle(r, &list.filter.bundle_id, err);
+    if (rc == ERR_OK)
+        *ret = list;
+    return rc;
+}
+
+enum err api_id(const struct http_request *r, size_t index, uint64_t *ret, struct error *err)
+{
+    int64_t id;
+    if (!query_parse_int(r->params[index], &id) || id <= 0)
+        return error_set(err, ERR_NOT_FOUND, "no such id");
+    *ret = (uint64_t)id;
+    return ERR_OK;
+}
+
+enum err api_uuid(const struct http_request *r, size_t index, struct uuid *ret, struct error *err)
+{
+    const char *text = r->params[index];
+    if (!uuid_parse(text, strlen(text), ret))
+        return error_set(err, ERR_INVALID, "\"%.64s\" is not a UUID", text);
+    return ERR_OK;
+}
+
+void api_items_begin(struct http_request *r, struct jout *j)
+{
+    jout_init(j, http_reply(r, 200, TYPE_JSON));
+    jout_object(j, NULL);
+    jout_array(j, "items");
+}
+
+void api_items_end(struct jout *j, const char *next_cursor)
+{
+    jout_end_array(j);
+    jout_string(j, "next_cursor", next_cursor);
+    jout_end_object(j);
+}
+
+void api_print_figures(struct jout *j, const struct duration_figures *f)
+{
+    jout_uint(j, "count", f->count);
+    jout_double(j, "weighted_count", f->weighted);
+    jout_double(j, "stall_seconds", (double)f->stall_ms / 1000);
+    jout_known(j, "p50_ms", f->p50_ms);
+    jout_known(j, "p90_ms", f->p90_ms);
+    jout_known(j, "p99_ms", f->p99_ms);
+}
+
+/* What is known of a stack before the resolver came: its images. */
+static enum err pending_stack(const struct read_tools *tools, const struct stack_row *stack,
+                              struct resolved_stack *ret, struct error *err)
+{
+    struct resolved_frame *frames = arena_array(tools->arena, stack->raw.count, sizeof(*frames));
+    if (!frames && stack->raw.count > 0)
+        return error_set(err, ERR_NO_MEMORY, "no memory for a stack");
+    for (size_t i = 0; i < stack->raw.count; i++) {
+        const struct raw_frame *raw = &stack->raw.frames[i];
+        struct image_row image = {.name = NULL};
+        frames[i] = (struct resolved_frame){
+            .raw = *raw,
+            .status = raw->image_kind == IMAGE_NONE ? FRAME_NO_IMAGE : FRAME_NO_SYMBOLS,
+            .image = raw->image,
+            .offset = raw->offset,
+        };
+        enum err rc = raw->image_kind == IMAGE_NONE
+                          ? ERR_NOT_FOUND
+                          : read_image(tools->storage, stack->bundle_id, &raw->image, tools->arena,
+                                       &image, err);
+        if (rc != ERR_OK && rc != ERR_NOT_FOUND)
+            return rc;
+        frames[i].image_name = image.name;
+        frames[i].in_app = image.class == IMAGE_CLASS_APP;
+    }
+    *ret = (struct resolved_stack){frames, stack->raw.count};
+    return ERR_OK;
+}
+
+enum err api_print_stack(struct http_request *r, const struct read_tools *tools, struct jout *j,
+                         const char *key, const struct stack_row *stack, const uint64_t *addresses,
+                         bool explain, struct error *err)
+{
+    struct resolved_stack resolved = stack->resolved;
+    struct cluster_verdict verdict;
+    enum err rc = ERR_OK;
+    if (resolved.count == 0)
+        rc = pending_stack(tools, stack, &resolved, err);
+    if (rc != ERR_OK)
+        return rc;
+    /* The rules of now over the frames of then; a cluster that waits for nobody any more was keyed
+     * without the frames that never came. */
+    struct key_options options = {.skip_unresolved = !stack->provisional && !stack->pending};
+    rc = cluster_key_of(r->services->rules, &options, stack->bundle_id, &resolved, tools->arena,
+                        &verdict, err);
+    if (rc != ERR_OK)
+        return rc;
+    frames_json_print(j, key, &resolved, addresses, &verdict, explain);
+    return ERR_OK;
+}

@@ -1,0 +1,47 @@
+/*
+ * api_common - what several handlers do the same way.
+ *
+ * Purpose: filters bound to the token's app, pages, figures, stacks as they are shown.
+ *
+ * Invariants: a bound token reads its own app only: another one in the filter is ERR_DENIED, rows of
+ * another one are as if they were not there.
+ *
+ * Threads: a reader's. Memory: the tools' arena.
+ */
+#ifndef STALLSYM_HTTP_API_COMMON_H
+#define STALLSYM_HTTP_API_COMMON_H
+
+#include "server/http/http_request.h"
+#include "server/http/jout.h"
+
+/* The page and filter of the request. */
+struct api_list {
+    struct read_filter filter;
+    size_t limit;
+    const char *cursor;
+};
+enum err api_list_read(const struct http_request *r, struct api_list *ret, struct error *err);
+
+/* `bundle_id` of the query, or of the token; NULL: any. */
+enum err api_bundle(const struct http_request *r, const char **ret, struct error *err);
+/* Whether the token may see something of that app ("" and NULL: of no app in particular). */
+bool api_sees(const struct http_request *r, const char *bundle_id);
+
+/* Path parameter `index` as a number; ERR_NOT_FOUND when it is none. */
+enum err api_id(const struct http_request *r, size_t index, uint64_t *ret, struct error *err);
+/* Path parameter `index` as a UUID; ERR_INVALID when it is none. */
+enum err api_uuid(const struct http_request *r, size_t index, struct uuid *ret, struct error *err);
+
+/* Opens {"items":[ ; closes ],"next_cursor":…}. */
+void api_items_begin(struct http_request *r, struct jout *j);
+void api_items_end(struct jout *j, const char *next_cursor);
+
+void api_print_figures(struct jout *j, const struct duration_figures *f);
+
+/* "stack":[RAW_FRAME…]. A stack the resolver has not seen yet is shown with the names of its
+ * images. `explain`: see frames_json_print. */
+enum err api_print_stack(struct http_request *r, const struct read_tools *tools, struct jout *j,
+                         const char *key, const struct stack_row *stack, const uint64_t *addresses,
+                         bool explain, struct error *err);
+
+#endif

@@ -1,0 +1,297 @@
+/*
+ * DESIGN. A POST /v1/symbols goes through these hands, one after another:
+ *
+ *   door      body to the spool (upload.c)                      upload_end -> spooled
+ *   reader    is a body with this SHA-256 indexed already?      look_up    -> looked_up
+ *   writer    one WRITE_UPLOAD for each part that is new        write_next -> written
+ *   indexer   with wait=1: each new upload in turn              wait_next  -> waited
+ *   reader    the state of every part, printed                  print_state
+ *
+ * Once a part's row is committed its spool file is the indexer's; before that it is removed
+ * whatever happens.
+ */
+#include "server/http/api.h"
+
+#include <string.h>
+
+#include "server/http/api_common.h"
+#include "server/http/problem.h"
+#include "server/http/symbols_json.h"
+#include "server/http/upload.h"
+
+/* What the query said, beside the upload itself. */
+struct upload_request {
+    struct upload *upload;
+    const char *bundle_id, *version, *build, *os_build;
+    bool system;
+    bool wait;
+    size_t at; /* the part whose turn it is */
+};
+
+static void fail(struct http_request *r, const struct error *err)
+{
+    struct upload *u = ((struct upload_request *)r->state)->upload;
+    for (size_t i = 0; i < u->count; i++)
+        upload_remove_file(u, u->parts[i]);
+    http_reply_error(r, err);
+    http_finish(r);
+}
+
+/* --- the answer ------------------------------------------------------------------------------- */
+
+static int status_of(const struct upload_row *rows, size_t count)
+{
+    int status = 200;
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].state == UPLOAD_FAILED)
+            return 422;
+        if (rows[i].state != UPLOAD_INDEXED)
+            status = 202;
+    }
+    return status;
+}
+
+static void print_rows(struct jout *j, const struct upload_row *rows, size_t count)
+{
+    if (count == 1) {
+        symbols_json_upload(j, &rows[0]);
+        return;
+    }
+    jout_array(j, "uploads");
+    for (size_t i = 0; i < count; i++) {
+        jout_object(j, NULL);
+        symbols_json_upload(j, &rows[i]);
+        jout_end_object(j);
+    }
+    jout_end_array(j);
+}
+
+static enum err print_state(struct http_request *r, const struct read_tools *tools,
+                            struct error *err)
+{
+    const struct upload_request *q = r->state;
+    const struct upload *u = q->upload;
+    struct upload_row *rows = arena_array(tools->arena, u->count, sizeof(*rows));
+    struct jout j;
+    enum err rc = rows ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for the answer");
+    for (size_t i = 0; rc == ERR_OK && i < u->count; i++) {
+        rc = read_upload(tools->storage, u->parts[i]->id, tools->arena, &rows[i], err);
+        if (rc == ERR_OK && !q->wait && !u->parts[i]->known)
+            rows[i].state = UPLOAD_QUEUED; /* what it was when it was answered for */
+    }
+    if (rc != ERR_OK)
+        return rc;
+    int status = status_of(rows, u->count);
+    jout_init(&j, http_reply(r, status, status == 422 ? PROBLEM_TYPE : TYPE_JSON));
+    if (status == 422)
+        problem_begin(&j, 422, "no symbol file of the upload could be indexed");
+    else
+        jout_object(&j, NULL);
+    print_rows(&j, rows, u->count);
+    jout_end_object(&j);
+    return ERR_OK;
+}
+
+/* --- the indexer ------------------------------------------------------------------------------ */
+
+static void wait_next(struct http_request *r);
+
+static void waited(void *ctx, enum err rc)
+{
+    struct http_request *r = ctx;
+    (void)rc; /* indexed, failed, or the indexer stops: print_state tells which */
+    if (!http_enter(r))
+        return;
+    struct http_door *door = http_door_ref(r->door);
+    wait_next(r);
+    http_door_leave(door);
+    http_door_unref(door);
+}
+
+static void wait_next(struct http_request *r)
+{
+    struct upload_request *q = r->state;
+    struct upload *u = q->upload;
+    struct error err;
+    while (q->at < u->count && u->parts[q->at]->known)
+        q->at++;
+    if (q->at == u->count || !q->wait) {
+        http_read(r, print_state, NULL);
+        return;
+    }
+    uint64_t id = u->parts[q->at++]->id;
+    if (indexer_wait(r->services->indexer, id, waited, r, &err) != ERR_OK)
+        http_read(r, print_state, NULL); /* it is queued all the same */
+}
+
+/* --- the writer ------------------------------------------------------------------------------- */
+
+static void write_next(struct http_request *r);
+
+static void written(struct http_request *r, struct write_op *op, enum err rc,
+                    const struct error *err)
+{
+    struct upload_request *q = r->state;
+    struct upload_part *p = q->upload->parts[q->at];
+    if (rc != ERR_OK) {
+        fail(r, err);
+        return;
+    }
+    p->id = op->u.upload.id;
+    pthread_mutex_lock(&q->upload->lock);
+    p->name[0] = 0; /* the indexer's now */
+    pthread_mutex_unlock(&q->upload->lock);
+    indexer_ring(r->services->indexer);
+    q->at++;
+    write_next(r);
+}
+
+static void write_next(struct http_request *r)
+{
+    struct upload_request *q = r->state;
+    struct upload *u = q->upload;
+    struct error err;
+    while (q->at < u->count && u->parts[q->at]->known)
+        q->at++;
+    if (q->at == u->count) {
+        q->at = 0;
+        wait_next(r);
+        return;
+    }
+    const struct upload_part *p = u->parts[q->at];
+    struct write_op *op = write_op_new(WRITE_UPLOAD, 65536);
+    if (!op) {
+        error_set(&err, ERR_NO_MEMORY, "no memory for a write");
+        fail(r, &err);
+        return;
+    }
+    op->u.upload = (struct op_upload){
+        .size = p->size,
+        .spool_file = p->name,
+        .bundle_id = q->bundle_id,
+        .version = q->version,
+        .build = q->build,
+        .os_build = q->os_build,
+        .system = q->system,
+        .now_ms = r->now_ms,
+    };
+    memcpy(op->u.upload.sha256, p->sha256, SHA256_SIZE);
+    http_write(r, op, written);
+}
+
+/* --- known already? --------------------------------------------------------------------------- */
+
+static enum err look_up(struct http_request *r, const struct read_tools *tools, struct error *err)
+{
+    struct upload *u = ((struct upload_request *)r->state)->upload;
+    for (size_t i = 0; i < u->count; i++) {
+        struct upload_part *p = u->parts[i];
+        struct upload_row row;
+        enum err rc = read_upload_by_sha256(tools->storage, p->sha256, tools->arena, &row, err);
+        if (rc == ERR_NOT_FOUND)
+            continue;
+        if (rc != ERR_OK)
+            return rc;
+        p->id = row.id;
+        p->known = true;
+        upload_remove_file(u, p);
+    }
+    return ERR_OK;
+}
+
+static void looked_up(struct http_request *r, enum err rc, const struct error *err)
+{
+    if (rc == ERR_OK)
+        write_next(r);
+    else
+        fail(r, err);
+}
+
+static void spooled(struct http_request *r, enum err rc, const struct error *err)
+{
+    if (rc == ERR_OK)
+        http_read(r, look_up, looked_up);
+    else
+        fail(r, err);
+}
+
+/* --- the door --------------------------------------------------------------------------------- */
+
+static const char *or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+static enum err read_request(struct http_request *r, struct upload_request *q, struct error *err)
+{
+    static const char *const kinds[] = {"app", "system"};
+    size_t kind = 0;
+    const char *bundle_id = NULL;
+    enum err rc = query_word(&r->query, "kind", kinds, 2, &kind, err);
+    if (rc == ERR_OK)
+        rc = query_bool(&r->query, "wait", &q->wait, err);
+    if (rc == ERR_OK)
+        rc = api_bundle(r, &bundle_id, err);
+    q->system = kind == 1;
+    q->bundle_id = or_empty(bundle_id);
+    q->version = or_empty(query_text(&r->query, "version"));
+    q->build = or_empty(query_text(&r->query, "build"));
+    q->os_build = or_empty(query_text(&r->query, "os_build"));
+    return rc;
+}
+
+void api_post_symbols(struct http_request *r)
+{
+    struct upload *u = r->state; /* NULL: there was no body */
+    struct upload_request *q = arena_alloc(&r->arena, sizeof(*q));
+    struct error err;
+    enum err rc = q ? ERR_OK : error_set(&err, ERR_NO_MEMORY, "no memory for an upload");
+    if (rc == ERR_OK && !u)
+        rc = upload_new(r, &u, &err);
+    if (rc == ERR_OK)
+        rc = read_request(r, q, &err);
+    if (rc != ERR_OK) {
+        upload_abort(r);
+        http_reply_error(r, &err);
+        return;
+    }
+    q->upload = u;
+    r->state = q;
+    http_defer(r);
+    upload_end(u, spooled);
+}
+
+static enum err upload_piece(struct http_request *r, const void *data, size_t len,
+                             size_t *ret_taken, struct error *err)
+{
+    struct upload_request ignored = {.wait = false};
+    /* A wrong query is found before the first byte is written. */
+    if (!r->state) {
+        enum err rc = read_request(r, &ignored, err);
+        if (rc != ERR_OK)
+            return rc;
+    }
+    return upload_data(r, data, len, ret_taken, err);
+}
+
+const struct body_stream api_symbols_stream = {.data = upload_piece, .abort = upload_abort};
+
+enum err api_get_upload(struct http_request *r, const struct read_tools *tools, struct error *err)
+{
+    struct upload_row row;
+    uint64_t id = 0;
+    struct jout j;
+    enum err rc = api_id(r, 0, &id, err);
+    if (rc == ERR_OK)
+        rc = read_upload(tools->storage, id, tools->arena, &row, err);
+    if (rc == ERR_NOT_FOUND ||
+        (rc == ERR_OK && row.slice_count > 0 && !api_sees(r, row.slices[0].bundle_id)))
+        return error_set(err, ERR_NOT_FOUND, "no such upload");
+    if (rc != ERR_OK)
+        return rc;
+    jout_init(&j, http_reply(r, 200, TYPE_JSON));
+    jout_object(&j, NULL);
+    symbols_json_upload(&j, &row);
+    jout_end_object(&j);
+    return ERR_OK;
+}

@@ -1,0 +1,348 @@
+#!/bin/sh
+# upload.sh - sends the dSYMs of a build to stallsym. For CI: needs a POSIX shell, curl and zip.
+#
+#   curl -fsS "$STALLSYM_URL/upload.sh" -o upload.sh && sh upload.sh build/Shop.xcarchive
+#
+# See `sh upload.sh --help`.
+
+set -u
+
+usage() {
+    cat <<'END'
+upload.sh - sends dSYMs to stallsym
+
+Usage: sh upload.sh [OPTIONS] [PATH...]
+
+PATH is a .dSYM, an .xcarchive, a folder that holds dSYMs at any depth, a zip or
+tar.gz with dSYMs inside, or one object file. Without PATH the variables of an
+Xcode build are used: DWARF_DSYM_FOLDER_PATH (and DWARF_DSYM_FILE_NAME), else
+ARCHIVE_DSYMS_PATH, else ARCHIVE_PATH.
+
+Options:
+  --url URL          the server; default: $STALLSYM_URL
+  --token-file FILE  the token; default: $STALLSYM_TOKEN (scope: symbols)
+  --bundle-id ID     the app; default: $PRODUCT_BUNDLE_IDENTIFIER
+  --version V        its version; default: $MARKETING_VERSION
+  --build B          its build; default: $CURRENT_PROJECT_VERSION
+  --os-build B       build of the OS, for system libraries
+  --kind KIND        app (default) or system
+  --wait             wait until the server has indexed what was sent
+  --force            send also what the server has already
+  --require-all      fail when nothing was found, when one dSYM could not be
+                     sent, or when the server afterwards misses a UUID
+  --dry-run          say what would be sent, send nothing
+  --quiet            errors only
+  --help             this text
+
+The server is asked first which UUIDs it misses (where `dwarfdump` is there to
+tell the UUIDs); only those dSYMs are sent.
+
+Exit status:
+  0  done (also: nothing to do)
+  1  something could not be sent, or was refused
+  2  wrong command line, or no URL or token
+  3  a program that is needed is missing
+  4  the server could not be reached, or refused the token
+  5  --require-all: nothing was found, or something is missing
+END
+}
+
+say() {
+    [ -n "$quiet" ] || printf '%s\n' "$*"
+}
+
+complain() {
+    printf 'upload.sh: %s\n' "$*" >&2
+}
+
+wrong() {
+    complain "$*"
+    complain "\`sh upload.sh --help\` describes the options"
+    exit 2
+}
+
+url=${STALLSYM_URL:-}
+token=${STALLSYM_TOKEN:-}
+bundle_id=${PRODUCT_BUNDLE_IDENTIFIER:-}
+version=${MARKETING_VERSION:-}
+build=${CURRENT_PROJECT_VERSION:-}
+os_build=
+kind=app
+wait=
+force=
+require_all=
+dry_run=
+quiet=
+work=
+list=
+
+# The value of an option that needs one.
+value_of() {
+    [ "$2" -gt 1 ] || wrong "$1 needs a value"
+}
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --url) value_of "$1" $#; url=$2; shift ;;
+    --token-file)
+        value_of "$1" $#
+        [ -r "$2" ] || wrong "cannot read $2"
+        token=$(cat "$2")
+        shift ;;
+    --bundle-id) value_of "$1" $#; bundle_id=$2; shift ;;
+    --version) value_of "$1" $#; version=$2; shift ;;
+    --build) value_of "$1" $#; build=$2; shift ;;
+    --os-build) value_of "$1" $#; os_build=$2; shift ;;
+    --kind) value_of "$1" $#; kind=$2; shift ;;
+    --wait) wait=1 ;;
+    --force) force=1 ;;
+    --require-all) require_all=1 ;;
+    --dry-run) dry_run=1 ;;
+    --quiet) quiet=1 ;;
+    --help | -h) usage; exit 0 ;;
+    --) shift; break ;;
+    -*) wrong "unknown option $1" ;;
+    *) break ;;
+    esac
+    shift
+done
+
+# Options may follow the paths, too; paths go into a list, one a line.
+newline='
+'
+add_path() {
+    case $1 in
+    *"$newline"*) wrong "a path with a line break in it" ;;
+    esac
+    paths="${paths:+$paths$newline}$1"
+}
+paths=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --wait) wait=1 ;;
+    --force) force=1 ;;
+    --require-all) require_all=1 ;;
+    --dry-run) dry_run=1 ;;
+    --quiet) quiet=1 ;;
+    -?*) wrong "option $1 stands behind a path" ;;
+    *) add_path "$1" ;;
+    esac
+    shift
+done
+
+case $kind in
+app | system) ;;
+*) wrong "--kind is app or system" ;;
+esac
+[ -n "$url" ] || wrong "no server: set STALLSYM_URL or give --url"
+if [ -z "$token" ] && [ -z "$dry_run" ]; then
+    wrong "no token: set STALLSYM_TOKEN or give --token-file"
+fi
+url=${url%/}
+
+for program in curl zip; do
+    if ! command -v "$program" >/dev/null 2>&1; then
+        complain "$program is needed"
+        exit 3
+    fi
+done
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/stallsym-upload.XXXXXX") || exit 3
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+umask 077
+list=$work/list
+: >"$list"
+
+# The token goes through a file, so that no list of processes shows it.
+printf 'header = "Authorization: Bearer %s"\n' "$token" >"$work/curl.conf"
+
+# --- what is there ---------------------------------------------------------------------------
+
+# dSYM bundles below a folder, else the folder's own DWARF files.
+find_dsyms() {
+    find "$1" -name '*.dSYM' -type d -prune >>"$list"
+}
+
+find_in() {
+    case $1 in
+    *.dSYM | *.dSYM/) printf '%s\n' "${1%/}" >>"$list" ;;
+    *)
+        if [ -d "$1" ]; then
+            find_dsyms "$1"
+        elif [ -f "$1" ]; then
+            printf '%s\n' "$1" >>"$list"
+        else
+            complain "$1 is not there"
+            exit 2
+        fi ;;
+    esac
+}
+
+if [ -n "$paths" ]; then
+    printf '%s\n' "$paths" >"$work/paths"
+    while IFS= read -r path; do
+        find_in "$path"
+    done <"$work/paths"
+elif [ -n "${DWARF_DSYM_FOLDER_PATH:-}" ]; then
+    if [ -n "${DWARF_DSYM_FILE_NAME:-}" ] && [ -d "$DWARF_DSYM_FOLDER_PATH/$DWARF_DSYM_FILE_NAME" ]; then
+        find_in "$DWARF_DSYM_FOLDER_PATH/$DWARF_DSYM_FILE_NAME"
+    elif [ -d "$DWARF_DSYM_FOLDER_PATH" ]; then
+        find_in "$DWARF_DSYM_FOLDER_PATH"
+    fi
+elif [ -n "${ARCHIVE_DSYMS_PATH:-}" ]; then
+    find_in "$ARCHIVE_DSYMS_PATH"
+elif [ -n "${ARCHIVE_PATH:-}" ]; then
+    find_in "$ARCHIVE_PATH"
+else
+    wrong "no path given, and no variables of an Xcode build"
+fi
+
+found=$(wc -l <"$list" | tr -d ' ')
+if [ "$found" -eq 0 ]; then
+    if [ -n "$require_all" ]; then
+        complain "no dSYMs found"
+        exit 5
+    fi
+    say "no dSYMs found"
+    exit 0
+fi
+
+# --- talking to the server -------------------------------------------------------------------
+
+# Percent-encodes everything but unreserved characters.
+encode() {
+    printf '%s' "$1" | od -An -v -tx1 | tr -d ' \n' | sed 's/\(..\)/%\1/g'
+}
+
+query="kind=$kind"
+add_query() {
+    [ -z "$2" ] || query="$query&$1=$(encode "$2")"
+}
+add_query bundle_id "$bundle_id"
+add_query version "$version"
+add_query build "$build"
+add_query os_build "$os_build"
+[ -z "$wait" ] || query="$query&wait=1"
+
+# Prints the status; the answer is in $work/answer. 000: no connection.
+request() {
+    : >"$work/answer"
+    status=$(curl --config "$work/curl.conf" --silent --show-error --output "$work/answer" \
+        --write-out '%{http_code}' --connect-timeout 20 --retry 3 --retry-delay 2 "$@" \
+        2>"$work/curl.err") || status=${status:-000}
+    case $status in
+    401 | 403)
+        complain "the server refused the token: $(detail)"
+        exit 4 ;;
+    000)
+        complain "no answer from $url: $(head -n 1 "$work/curl.err")"
+        exit 4 ;;
+    esac
+}
+
+# The "detail" or "reason" of a JSON answer, as far as sed can tell.
+detail() {
+    text=$(sed -n 's/.*"detail":"\([^"]*\)".*/\1/p' "$work/answer" | head -n 1)
+    [ -n "$text" ] || text="status $status"
+    printf '%s' "$text"
+}
+
+# UUIDs of a dSYM or object, one a line; nothing where dwarfdump cannot tell.
+uuids_of() {
+    command -v dwarfdump >/dev/null 2>&1 || return 0
+    dwarfdump --uuid "$1" 2>/dev/null | sed -n 's/^UUID: \([0-9A-Fa-f-]*\) .*/\1/p'
+}
+
+# Asks about the UUIDs in a file; those the server misses are in $work/missing.
+check() {
+    sed 's/.*/"&"/' "$1" | paste -s -d , - | sed 's/.*/{"uuids":[&]}/' >"$work/question"
+    request --header 'Content-Type: application/json' --data-binary "@$work/question" \
+        "$url/v1/symbols/check"
+    if [ "$status" != 200 ]; then
+        complain "the server did not say what it has: $(detail)"
+        exit 4
+    fi
+    sed -n 's/.*"missing":\[\([^]]*\)\].*/\1/p' "$work/answer" | tr ',' '\n' | tr -d '" ' |
+        grep . >"$work/missing" || :
+}
+
+# True when the server has all UUIDs of this one. Without UUIDs nobody knows.
+is_known() {
+    [ -z "$force" ] && [ -z "$dry_run" ] || return 1
+    uuids_of "$1" >"$work/uuids"
+    [ -s "$work/uuids" ] || return 1
+    cat "$work/uuids" >>"$work/all-uuids"
+    check "$work/uuids"
+    [ ! -s "$work/missing" ]
+}
+
+pack() {
+    rm -f "$work/upload.zip"
+    if [ -d "$1" ]; then
+        (cd "$(dirname "$1")" && zip -q -r -X "$work/upload.zip" "$(basename "$1")") || return 1
+        package=$work/upload.zip
+    else
+        package=$1
+    fi
+}
+
+send() {
+    name=$(basename "$1")
+    if ! pack "$1"; then
+        complain "$name: cannot be zipped"
+        return 1
+    fi
+    size=$(wc -c <"$package" | tr -d ' ')
+    say "[$number/$found] $name: sending $size bytes"
+    request --request POST --header 'Content-Type: application/octet-stream' \
+        --upload-file "$package" "$url/v1/symbols?$query"
+    case $status in
+    200) say "[$number/$found] $name: indexed" ;;
+    202) say "[$number/$found] $name: received" ;;
+    *)
+        complain "$name: refused: $(detail)"
+        return 1 ;;
+    esac
+}
+
+# --- the work --------------------------------------------------------------------------------
+
+: >"$work/all-uuids"
+number=0
+sent=0
+known=0
+failed=0
+while IFS= read -r item <&3; do
+    number=$((number + 1))
+    name=$(basename "$item")
+    if is_known "$item"; then
+        known=$((known + 1))
+        say "[$number/$found] $name: the server has it"
+    elif [ -n "$dry_run" ]; then
+        say "[$number/$found] $name: would be sent"
+    elif send "$item"; then
+        sent=$((sent + 1))
+    else
+        failed=$((failed + 1))
+    fi
+done 3<"$list"
+
+if [ -n "$dry_run" ]; then
+    say "dry run: $found found, nothing sent"
+    exit 0
+fi
+say "$found found, $sent sent, $known there already, $failed failed"
+
+if [ -n "$require_all" ]; then
+    [ "$failed" -eq 0 ] || exit 5
+    if [ -n "$wait" ] && [ -s "$work/all-uuids" ]; then
+        check "$work/all-uuids"
+        if [ -s "$work/missing" ]; then
+            complain "the server still misses: $(tr '\n' ' ' <"$work/missing")"
+            exit 5
+        fi
+    fi
+fi
+[ "$failed" -eq 0 ] || exit 1
+exit 0
