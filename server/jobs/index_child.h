@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "symbolizer/symbol_index.h"
 
-#define INDEX_LINE_MAX   16384
+#define INDEX_LINE_MAX   65536
 #define INDEX_SLICES_MAX 4096
 
 struct index_child {

@@ -253,8 +253,8 @@ static bool set_number(const struct value *v, uint64_t *place)
 
 static bool set_sha256(const struct value *v, char *place)
 {
-    if (v->kind == VALUE_NULL)
-        return true;
+    if (v->kind == VALUE_NULL || (v->kind == VALUE_TEXT && !*v->text))
+        return true; /* an object that could not be read */
     if (v->kind != VALUE_TEXT || strlen(v->text) != SHA256_TEXT_SIZE - 1 ||
         strspn(v->text, "0123456789abcdef") != SHA256_TEXT_SIZE - 1)
         return false;

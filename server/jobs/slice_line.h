@@ -21,7 +21,7 @@
 #include "base/error.h"
 #include "symbolizer/symbol_index.h"
 
-#define SLICE_TEXT_MAX 4096
+#define SLICE_TEXT_MAX 16384
 
 /* ERR_FORMAT says what is wrong and at which byte. */
 enum err slice_line_parse(const char *line, size_t len, struct arena *arena,
