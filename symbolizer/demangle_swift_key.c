@@ -97,9 +97,10 @@ static const struct swift_node *unwrap(struct swift_printer *p, const struct swi
     case SK_KeyPathAppliedMethodThunkHelper:
     case SK_ReabstractionThunkHelperWithGlobalActor:
         return swift_node_child(n, 0);
+    case SK_AutoDiffSubsetParametersThunk:
+        return swift_node_is(content(n), SK_Type) ? NULL : content(n);
     case SK_AutoDiffFunction:
     case SK_AutoDiffDerivativeVTableThunk:
-    case SK_AutoDiffSubsetParametersThunk:
     case SK_DifferentiabilityWitness:
         return content(n);
     case SK_ProtocolWitness:
@@ -117,6 +118,7 @@ static const char *artefact(int kind)
     case SK_ReabstractionThunkHelper:
     case SK_ReabstractionThunkHelperWithSelf:
     case SK_AutoDiffSelfReorderingReabstractionThunk:
+    case SK_AutoDiffSubsetParametersThunk:
         return "reabstraction thunk";
     case SK_KeyPathEqualsThunkHelper:
     case SK_KeyPathHashThunkHelper:

@@ -10,6 +10,8 @@
  *     %*            all children, nothing between them
  *     %,  %&  %.    all children with ", ", " & " or "." between them
  *     %t  %i  %u    the node's own text, its number, its number without sign
+ *
+ * Threads: constants.
  */
 #ifndef STALLSYM_SYMBOLIZER_DEMANGLE_SWIFT_KINDS_H
 #define STALLSYM_SYMBOLIZER_DEMANGLE_SWIFT_KINDS_H

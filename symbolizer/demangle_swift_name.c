@@ -226,7 +226,7 @@ struct swift_node *swift_op_substitution(struct swift_parser *p)
                 return NULL;
             count = -1;
         } else if (c == '_') {
-            size_t index = (size_t)(count + 27);
+            size_t index = (size_t)((int64_t)count + 27);
             return index < subs->count ? subs->list[index] : NULL;
         } else if (is_digit(c)) {
             swift_back(p);

@@ -17,9 +17,9 @@
 
 #include "symbolizer/demangle_swift_node.h"
 
-#define SWIFT_PRINT_STEPS  200000 /* nodes printed, each time counted */
-#define SWIFT_PRINT_DEPTH  768    /* deeper trees say "<<too complex>>" there */
-#define SWIFT_PRINT_NESTED 16     /* names inside names */
+#define SWIFT_PRINT_STEPS  65536 /* nodes printed, each time counted; real names need 3 a byte */
+#define SWIFT_PRINT_DEPTH  768   /* deeper trees say "<<too complex>>" there */
+#define SWIFT_PRINT_NESTED 16    /* names inside names */
 
 struct swift_printer {
     char *out;

@@ -190,6 +190,8 @@ SWIFT_PRINTER(swift_print_variable)
 
 SWIFT_PRINTER(swift_print_function)
 {
+    if (p->key && n->kind == SK_BoundGenericFunction)
+        return swift_print_as(p, swift_node_child(n, 0), depth + 1, prefix);
     struct style s = style_none;
     s.typing = TYPING_FUNCTION;
     s.named = true;

@@ -3,6 +3,8 @@
  *
  * Purpose: the number of a FunctionSignatureSpecializationParamKind node. Both parsers write it,
  * the printer reads it.
+ *
+ * Threads: constants.
  */
 #ifndef STALLSYM_SYMBOLIZER_DEMANGLE_SWIFT_SPECIAL_H
 #define STALLSYM_SYMBOLIZER_DEMANGLE_SWIFT_SPECIAL_H

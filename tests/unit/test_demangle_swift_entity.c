@@ -1,0 +1,158 @@
+/*
+ * Names of our own for each production: accessors, subscripts, initialisers, closures, extensions, macros.
+ *
+ * Covers: symbolizer/demangle_swift_print_entity.c
+ */
+#include <stddef.h>
+
+#include "tests/support/swift_cases.h"
+#include "tests/support/unit.h"
+
+static const struct swift_case valid[] = {
+    {"$s4Shop4FeedC5titleSSvp", "Shop.Feed.title : Swift.String", "Feed.title"},
+    {"$s4Shop4FeedC5titleSSvg", "Shop.Feed.title.getter : Swift.String", "Feed.title.getter"},
+    {"$s4Shop4FeedC5titleSSvs", "Shop.Feed.title.setter : Swift.String", "Feed.title.setter"},
+    {"$s4Shop4FeedC5titleSSvm", "Shop.Feed.title.materializeForSet : Swift.String",
+     "Feed.title.materializeForSet"},
+    {"$s4Shop4FeedC5titleSSvG", "Shop.Feed.title.getter : Swift.String", "Feed.title.getter"},
+    {"$s4Shop4FeedC5titleSSvw", "Shop.Feed.title.willset : Swift.String", "Feed.title.willset"},
+    {"$s4Shop4FeedC5titleSSvW", "Shop.Feed.title.didset : Swift.String", "Feed.title.didset"},
+    {"$s4Shop4FeedC5titleSSvr", "Shop.Feed.title.read : Swift.String", "Feed.title.read"},
+    {"$s4Shop4FeedC5titleSSvy", "Shop.Feed.title.read2 : Swift.String", "Feed.title.read2"},
+    {"$s4Shop4FeedC5titleSSvM", "Shop.Feed.title.modify : Swift.String", "Feed.title.modify"},
+    {"$s4Shop4FeedC5titleSSvx", "Shop.Feed.title.modify2 : Swift.String", "Feed.title.modify2"},
+    {"$s4Shop4FeedC5titleSSvi", "Shop.Feed.title.init : Swift.String", "Feed.title.init"},
+    {"$s4Shop4FeedC5titleSSvb", "Shop.Feed.title.borrow : Swift.String", "Feed.title.borrow"},
+    {"$s4Shop4FeedC5titleSSvz", "Shop.Feed.title.mutate : Swift.String", "Feed.title.mutate"},
+    {"$s4Shop4FeedC5titleSSvaO", "Shop.Feed.title.owningMutableAddressor : Swift.String",
+     "Feed.title.owningMutableAddressor"},
+    {"$s4Shop4FeedC5titleSSvao", "Shop.Feed.title.nativeOwningMutableAddressor : Swift.String",
+     "Feed.title.nativeOwningMutableAddressor"},
+    {"$s4Shop4FeedC5titleSSvaP", "Shop.Feed.title.nativePinningMutableAddressor : Swift.String",
+     "Feed.title.nativePinningMutableAddressor"},
+    {"$s4Shop4FeedC5titleSSvau", "Shop.Feed.title.unsafeMutableAddressor : Swift.String",
+     "Feed.title.unsafeMutableAddressor"},
+    {"$s4Shop4FeedC5titleSSvlO", "Shop.Feed.title.owningAddressor : Swift.String",
+     "Feed.title.owningAddressor"},
+    {"$s4Shop4FeedC5titleSSvlo", "Shop.Feed.title.nativeOwningAddressor : Swift.String",
+     "Feed.title.nativeOwningAddressor"},
+    {"$s4Shop4FeedC5titleSSvlp", "Shop.Feed.title.nativePinningAddressor : Swift.String",
+     "Feed.title.nativePinningAddressor"},
+    {"$s4Shop4FeedC5titleSSvlu", "Shop.Feed.title.unsafeAddressor : Swift.String",
+     "Feed.title.unsafeAddressor"},
+    {"$s4Shop4FeedCySiSScig", "Shop.Feed.subscript.getter : (Swift.String) -> Swift.Int",
+     "Feed.subscript.getter"},
+    {"$s4Shop4FeedC4safeSiSS_tcig",
+     "Shop.Feed.subscript.getter : (safe: Swift.String) -> Swift.Int", "Feed.subscript.getter"},
+    {"$s4Shop4FeedCyS2icip", "Shop.Feed.subscript(Swift.Int) -> Swift.Int", "Feed.subscript(_:)"},
+    {"$s4Shop4FeedCySiSScis", "Shop.Feed.subscript.setter : (Swift.String) -> Swift.Int",
+     "Feed.subscript.setter"},
+    {"$s4Shop4FeedCySiSSc33_0123456789ABCDEF0123456789ABCDEFLlig",
+     "Shop.Feed.subscript.getter : (Swift.String) -> Swift.Int", "Feed.subscript.getter"},
+    {"$s4Shop4FeedC6sharedACvgZ", "static Shop.Feed.shared.getter : Shop.Feed",
+     "static Feed.shared.getter"},
+    {"$s4Shop4FeedC6sharedACvpZ", "static Shop.Feed.shared : Shop.Feed", "static Feed.shared"},
+    {"$s4Shop4FeedCACycfc", "Shop.Feed.init() -> Shop.Feed", "Feed.init()"},
+    {"$s4Shop4FeedCACycfC", "Shop.Feed.__allocating_init() -> Shop.Feed",
+     "Feed.__allocating_init()"},
+    {"$s4Shop4FeedVACycfC", "Shop.Feed.init() -> Shop.Feed", "Feed.init()"},
+    {"$s4Shop4FeedC1xACSi_tcfc", "Shop.Feed.init(x: Swift.Int) -> Shop.Feed", "Feed.init(x:)"},
+    {"$s4Shop4FeedC1xACSi_tc33_0123456789ABCDEF0123456789ABCDEFLlfc",
+     "Shop.Feed.(in _0123456789ABCDEF0123456789ABCDEF).init(x: Swift.Int) -> Shop.Feed",
+     "Feed.init(x:)"},
+    {"$s4Shop4FeedCfd", "Shop.Feed.deinit", "Feed.deinit"},
+    {"$s4Shop4FeedCfD", "Shop.Feed.__deallocating_deinit", "Feed.__deallocating_deinit"},
+    {"$s4Shop4FeedVfD", "Shop.Feed.deinit", "Feed.deinit"},
+    {"$s4Shop4FeedCfZ", "Shop.Feed.__isolated_deallocating_deinit",
+     "Feed.__isolated_deallocating_deinit"},
+    {"$s4Shop4FeedCfE", "Shop.Feed.__ivar_destroyer", "Feed.__ivar_destroyer"},
+    {"$s4Shop4FeedCfe", "Shop.Feed.__ivar_initializer", "Feed.__ivar_initializer"},
+    {"$s4Shop4FeedC5titleSSvpfi",
+     "variable initialization expression of Shop.Feed.title : Swift.String",
+     "variable initialization expression of Feed.title"},
+    {"$s4Shop4FeedC5titleSSvpfP",
+     "property wrapper backing initializer of Shop.Feed.title : Swift.String",
+     "property wrapper backing initializer of Feed.title"},
+    {"$s4Shop4FeedC5titleSSvpfW",
+     "property wrapper init from projected value of Shop.Feed.title : Swift.String",
+     "property wrapper init from projected value of Feed.title"},
+    {"$s4Shop4FeedC5titleSSvpfF",
+     "property wrapped field init accessor of Shop.Feed.title : Swift.String",
+     "property wrapped field init accessor of Feed.title"},
+    {"$s4Shop3runyySiFfA_", "default argument 0 of Shop.run(Swift.Int) -> ()",
+     "default argument 0 of run(_:)"},
+    {"$s4Shop3runyySiFfA0_", "default argument 1 of Shop.run(Swift.Int) -> ()",
+     "default argument 1 of run(_:)"},
+    {"$s4Shop3runyyFyycfU_", "closure #1 () -> () in Shop.run() -> ()", "closure #1 in run()"},
+    {"$s4Shop3runyyFyycfU0_", "closure #2 () -> () in Shop.run() -> ()", "closure #2 in run()"},
+    {"$s4Shop3runyyFyyXEfU_", "closure #1 () -> () in Shop.run() -> ()", "closure #1 in run()"},
+    {"$s4Shop3runyyFyycfu_", "implicit closure #1 () -> () in Shop.run() -> ()",
+     "implicit closure #1 in run()"},
+    {"$s4Shop3runyyFyycfu0_yycfU_",
+     "closure #1 () -> () in implicit closure #2 () -> () in Shop.run() -> ()",
+     "closure #1 in implicit closure #2 in run()"},
+    {"$s4Shop3runyyFSSycfU_", "closure #1 () -> Swift.String in Shop.run() -> ()",
+     "closure #1 in run()"},
+    {"$s4Shop3runyyFSSSicfU_", "closure #1 (Swift.Int) -> Swift.String in Shop.run() -> ()",
+     "closure #1 in run()"},
+    {"$s4Shop4FeedCAAE3runyyF", "(extension in Shop):Shop.Feed.run() -> ()", "Feed.run()"},
+    {"$s4Shop4FeedC4CoreE3runyyF", "(extension in Core):Shop.Feed.run() -> ()", "Feed.run()"},
+    {"$s4Shop3BoxVAASHRzlE3runyyF",
+     "(extension in Shop):Shop.Box<A where A: Swift.Hashable>.run() -> ()", "Box<A>.run()"},
+    {"$s4Shop3BoxVAAE4ItemV", "(extension in Shop):Shop.Box.Item", "Box.Item"},
+    {"$sSa4ShopE3runyyF", "(extension in Shop):Swift.Array.run() -> ()", "Array.run()"},
+    {"$sSa4ShopSHRzlE3runyyF",
+     "(extension in Shop):Swift.Array<A where A: Swift.Hashable>.run() -> ()", "Array<A>.run()"},
+    {"$s4Shop3maxSifm", "Shop.max : Swift.Int", "max"},
+    {"$s4Shop3max1aS2i_tcfm", "Shop.max(a: Swift.Int) -> Swift.Int", "max(a:)"},
+    {"$s4Shop3runyyF1mfMf_", "freestanding macro expansion #1 of m in Shop.run() -> ()",
+     "freestanding macro expansion #1 of m in run()"},
+    {"$s4Shop4FeedC3abc4MakefMa_", "accessor macro @Make expansion #1 of abc in Shop.Feed",
+     "accessor macro @Make expansion #1 of abc in Feed"},
+    {"$s4Shop4FeedC3abc4MakefMr_", "memberAttribute macro @Make expansion #1 of abc in Shop.Feed",
+     "memberAttribute macro @Make expansion #1 of abc in Feed"},
+    {"$s4Shop4FeedC3abc4MakefMm0_", "member macro @Make expansion #2 of abc in Shop.Feed",
+     "member macro @Make expansion #2 of abc in Feed"},
+    {"$s4Shop4FeedC3abc4MakefMp_", "peer macro @Make expansion #1 of abc in Shop.Feed",
+     "peer macro @Make expansion #1 of abc in Feed"},
+    {"$s4Shop4FeedC3abc4MakefMc_", "conformance macro @Make expansion #1 of abc in Shop.Feed",
+     "conformance macro @Make expansion #1 of abc in Feed"},
+    {"$s4Shop4FeedC3abc4MakefMe_", "extension macro @Make expansion #1 of abc in Shop.Feed",
+     "extension macro @Make expansion #1 of abc in Feed"},
+    {"$s4Shop4FeedC3abc4MakefMq_", "preamble macro @Make expansion #1 of abc in Shop.Feed",
+     "preamble macro @Make expansion #1 of abc in Feed"},
+    {"$s4Shop4FeedC3abc4MakefMb_", "body macro @Make expansion #1 of abc in Shop.Feed",
+     "body macro @Make expansion #1 of abc in Feed"},
+    {"$s4Shop3runyyF3abcfMu_", "unique name #1 of abc in Shop.run() -> ()",
+     "unique name #1 of abc in run()"},
+    {"$s4Shop4FilefMX1_2_4MakefMf_",
+     "freestanding macro expansion #1 of Make in module Shop file File line 2 column 3", NULL},
+    {"$s4Shop3runyyF4StepL_C5titleSSvg",
+     "title.getter : Swift.String in Step #1 in Shop.run() -> ()",
+     "title.getter in Step #1 in run()"},
+    {"$s4Shop3runyyF4StepL_C5titleSSvgyycfU_",
+     "closure #1 () -> () in title.getter : Swift.String in Step #1 in Shop.run() -> ()",
+     "closure #1 in title.getter in Step #1 in run()"},
+};
+
+/* Cut short, unknown letters, operands that are not there. */
+static const struct swift_case invalid[] = {
+    {"$s4Shop4FeedC5titleSSvax", NULL, NULL}, {"$s4Shop4FeedC5titleSSvly", NULL, NULL},
+    {"$s4Shop4FeedC5titleSSvq", NULL, NULL},  {"$s4Shop3runyyFfq_", NULL, NULL},
+    {"$s4Shop3abcfMy_", NULL, NULL},
+};
+
+START_TEST(each_production_prints_as_it_should)
+{
+    SWIFT_CHECK(valid);
+}
+END_TEST
+
+START_TEST(what_is_no_name_is_left_alone)
+{
+    SWIFT_CHECK(invalid);
+}
+END_TEST
+
+UNIT_MAIN("demangle_swift_entity", each_production_prints_as_it_should,
+          what_is_no_name_is_left_alone)
