@@ -1,0 +1,69 @@
+/* Covers: symbolizer/string_table.c, symbolizer/vec.c */
+#include "symbolizer/string_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/vec.h"
+#include "tests/support/unit.h"
+
+START_TEST(equal_texts_are_one)
+{
+    struct string_table t;
+    char text[32];
+    ck_assert(string_table_init(&t));
+    ck_assert_uint_eq(string_table_add(&t, "", 0), 0);
+    ck_assert_uint_eq(string_table_add(&t, "one", 3), 1);
+    ck_assert_uint_eq(string_table_add(&t, "two and more", 3), 2);
+    ck_assert_uint_eq(string_table_add(&t, "one", 3), 1);
+    ck_assert_uint_eq(t.bytes.len, 9);
+    ck_assert_int_eq(memcmp(t.bytes.data, "\0one\0two", 9), 0);
+    for (unsigned i = 0; i < 20000; i++) {
+        int n = snprintf(text, sizeof(text), "name_%u", i % 10000);
+        ck_assert_uint_eq(string_table_add(&t, text, (size_t)n), 3 + i % 10000);
+    }
+    ck_assert_str_eq(string_table_text(&t, 3 + 77), "name_77");
+    ck_assert_uint_eq(t.count, 10003);
+    ck_assert(!t.failed);
+    string_table_done(&t);
+    string_table_done(NULL);
+}
+END_TEST
+
+START_TEST(past_its_limit_it_fails_for_good)
+{
+    struct string_table t;
+    ck_assert(string_table_init(&t));
+    t.bytes.limit = 8;
+    ck_assert_uint_eq(string_table_add(&t, "one", 3), 1);
+    ck_assert_uint_eq(string_table_add(&t, "too long", 8), 0);
+    ck_assert(t.failed);
+    ck_assert_uint_eq(string_table_add(&t, "one", 3), 0);
+    string_table_done(&t);
+}
+END_TEST
+
+START_TEST(vectors_grow_and_shrink)
+{
+    size_t cap = 0;
+    uint64_t *v = vec_grown(NULL, &cap, 1, sizeof(*v));
+    ck_assert_ptr_nonnull(v);
+    ck_assert_uint_ge(cap, 1);
+    v[0] = 7;
+    v = vec_grown(v, &cap, 1000, sizeof(*v));
+    ck_assert_uint_ge(cap, 1000);
+    ck_assert_uint_eq(v[0], 7);
+    size_t before = cap;
+    ck_assert_ptr_null(vec_grown(v, &cap, VEC_BYTES_MAX, sizeof(*v)));
+    ck_assert_uint_eq(cap, before);
+    v = vec_trimmed(v, &cap, 1, sizeof(*v));
+    ck_assert_uint_eq(cap, 1);
+    ck_assert_uint_eq(v[0], 7);
+    ck_assert_ptr_null(vec_trimmed(v, &cap, 0, sizeof(*v)));
+    ck_assert_uint_eq(cap, 0);
+}
+END_TEST
+
+UNIT_MAIN("string_table", equal_texts_are_one, past_its_limit_it_fails_for_good,
+          vectors_grow_and_shrink)
