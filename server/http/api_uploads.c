@@ -137,6 +137,7 @@ static void written(struct http_request *r, struct write_op *op, enum err rc,
         fail(r, err);
         return;
     }
+    metrics_add(r->services->metrics, METRIC_UPLOADS, 1);
     p->id = op->u.upload.id;
     pthread_mutex_lock(&q->upload->lock);
     p->name[0] = 0; /* the indexer's now */
