@@ -1,0 +1,30 @@
+#!/bin/sh
+# Runs every block of README.md that is marked `sh`, in order, in one shell that stops at the first
+# failure: on a free port and in a folder of its own. (`make demo`, `make test` and the container
+# have tests of their own: demo.sh, this run, docker/test-image.)
+set -eu
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+work=$(mktemp -d)
+trap 'kill $(cat "$work/pids" 2>/dev/null) 2>/dev/null || true; rm -rf "$work" build/archive build/index build/upload.sh' EXIT
+{
+    echo 'set -eu'
+    # The daemon that README starts with `make run &`, reachable at the port of this test.
+    awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' README.md |
+        sed -e "s|http://127.0.0.1:8640|http://127.0.0.1:$port|" \
+            -e "s|^make run &|build/stallsymd run -c conf/stallsymd.conf \& echo \$! >'$work/pids'|" \
+            -e "s|build/run/|$work/data/|" \
+            -e "s|build/stallsymd|'$STALLSYMD'|" \
+            -e "s|^curl -sS |curl -sS --fail-with-body |"
+} >"$work/script"
+grep -q 'upload.sh' "$work/script"
+STALLSYM_HTTP_PORT=$port STALLSYM_STORAGE_DIR=$work/data timeout 120 bash "$work/script" >"$work/out" 2>&1 ||
+    { cat "$work/out"; exit 1; }
+expect() {
+    grep -q "$1" "$work/out" || { cat "$work/out"; echo "missing: $1" >&2; exit 1; }
+}
+expect '"accepted":1,'
+expect '"accepted":36,'
+expect '"state":"indexed"'
+expect 'FeedStore loadItems'
+expect 'stallsym'
+echo "ok: $(grep -c . "$work/script") lines of README ran"
