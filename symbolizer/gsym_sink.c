@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -15,10 +16,16 @@ enum err gsym_sink_open(struct gsym_sink *s, const char *path, uint64_t head_len
     buf_init(&s->piece, FILE_BYTES_MAX);
     s->path = path;
     s->head_len = head_len;
-    s->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    s->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644);
     if (s->fd < 0)
         return error_errno(err, errno, "cannot create %s", path);
-    return ERR_OK;
+    /* What is removed after a failure must be a file of ours, never a device or a pipe. */
+    struct stat st;
+    if (fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode))
+        return ERR_OK;
+    close(s->fd);
+    s->fd = -1;
+    return error_set(err, ERR_INVALID, "%s is no regular file", path);
 }
 
 uint64_t gsym_sink_at(const struct gsym_sink *s)

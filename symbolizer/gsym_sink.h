@@ -30,7 +30,8 @@ struct gsym_sink {
     struct error error; /* code ERR_OK: none so far */
 };
 
-/* Creates the file; `head_len` bytes are left in front. */
+/* Creates the file; `head_len` bytes are left in front. ERR_INVALID, and nothing touched, where
+ * something other than a regular file has that name. */
 enum err gsym_sink_open(struct gsym_sink *s, const char *path, uint64_t head_len,
                         struct error *err);
 /* Where the next byte appended to `piece` will stand in the file. */
