@@ -8,6 +8,7 @@
  *   - a protocol witness is the method of the conforming type ("HomeView.body.getter"), not of the
  *     protocol: the witnesses of two types are two functions;
  *   - a key path's or derivative's thunk is its declaration;
+ *   - an operator is its characters ("==(_:_:)");
  *   - "__allocating_init" is "init", the kinds of "deinit" are one, "modify2" is "modify";
  *   - modules, extensions, generic arguments and signatures, types and private discriminators are
  *     left out; argument labels and "static" stay, as do the numbers of local functions;

@@ -39,9 +39,9 @@ enum swift_class {
     X(LocalDeclName,                 SC_DECL_NAME, NULL)                                           \
     X(PrivateDeclName,               SC_DECL_NAME, NULL)                                           \
     X(RelatedEntityDeclName,         SC_DECL_NAME, NULL)                                           \
-    X(PrefixOperator,                SC_DECL_NAME, "%t prefix")                                    \
-    X(PostfixOperator,               SC_DECL_NAME, "%t postfix")                                   \
-    X(InfixOperator,                 SC_DECL_NAME, "%t infix")                                     \
+    X(PrefixOperator,                SC_DECL_NAME, NULL)                                           \
+    X(PostfixOperator,               SC_DECL_NAME, NULL)                                           \
+    X(InfixOperator,                 SC_DECL_NAME, NULL)                                           \
     X(Index,                         0, "%i")                                                      \
     X(UnknownIndex,                  0, "unknown index")                                           \
     X(Number,                        0, "%i")                                                      \

@@ -54,6 +54,19 @@ static SWIFT_PRINTER(print_local_name)
     return NULL;
 }
 
+/* In the key form the labels tell infix from prefix. */
+static SWIFT_PRINTER(print_operator)
+{
+    (void)depth;
+    (void)prefix;
+    swift_put_text(p, swift_node_get_text(n));
+    if (!p->key)
+        swift_puts(p, n->kind == SK_InfixOperator    ? " infix"
+                      : n->kind == SK_PrefixOperator ? " prefix"
+                                                     : " postfix");
+    return NULL;
+}
+
 static SWIFT_PRINTER(print_private_name)
 {
     (void)prefix;
@@ -127,6 +140,9 @@ typedef const struct swift_node *print_fn(struct swift_printer *p, const struct 
 static print_fn *const printers[SK_COUNT] = {
     [SK_LocalDeclName] = print_local_name,
     [SK_PrivateDeclName] = print_private_name,
+    [SK_PrefixOperator] = print_operator,
+    [SK_PostfixOperator] = print_operator,
+    [SK_InfixOperator] = print_operator,
     [SK_RelatedEntityDeclName] = print_related_name,
     [SK_Suffix] = print_suffix,
     [SK_AnonymousContext] = swift_print_anonymous_context,
