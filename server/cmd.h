@@ -32,6 +32,7 @@ struct cmd {
 
 extern const struct cmd cmd_check_config;
 extern const struct cmd cmd_cluster;
+extern const struct cmd cmd_demangle;
 extern const struct cmd cmd_health;
 extern const struct cmd cmd_index;
 extern const struct cmd cmd_lookup;
