@@ -169,8 +169,8 @@ static bool admit_body(struct http_request *r, const struct http_head *head)
 static enum http_step refuse(struct http_request *r)
 {
     r->body_state = BODY_DISCARDED;
-    if (!r->has_body)
-        return STEP_ANSWER;
+    if (!r->has_body) /* answered once the request is read, or the library ends the connection */
+        return STEP_READ;
     if (r->chunked || r->expects_continue || r->declared > DRAIN_BYTES) {
         r->reply.close = true;
         return STEP_ANSWER;

@@ -110,11 +110,27 @@ static void add_headers(struct MHD_Response *response, const struct http_request
     }
 }
 
+/* If-None-Match: the caller has these very bytes. */
+static void answer_not_modified(struct http_request *r)
+{
+    struct http_reply *reply = &r->reply;
+    const char *match = r->if_none_match;
+    if (!match || !reply->etag || reply->status != 200)
+        return;
+    if (strcmp(match, "*") != 0 && !strstr(match, reply->etag))
+        return;
+    if (reply->fd >= 0)
+        close(reply->fd);
+    reply->fd = -1;
+    http_reply(r, 304, NULL);
+}
+
 static struct MHD_Response *response_of(struct http_request *r)
 {
     struct http_reply *reply = &r->reply;
     if (reply->body.failed)
         http_problem(r, 500, "the answer is too large");
+    answer_not_modified(r);
     if (reply->fd >= 0) {
         struct MHD_Response *response = MHD_create_response_from_fd64(reply->fd_size, reply->fd);
         if (response)
