@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "server/analysis/category.h"
 #include "server/analysis/frame_fates.h"
 
 #define CYCLE_MAX     4  /* a, b, a, b: recursion through so many functions is folded */
@@ -393,14 +394,13 @@ static enum err key_of_system(struct keying *k)
     return set_key(k, CLUSTER_SYSTEM_ONLY, text, title);
 }
 
-/* The first line of the file among all frames' lines. */
-static const struct rule_match *earliest(const struct keying *k, bool group)
+/* The first `group=` line of the file among those that meet a frame. */
+static const struct rule_match *group_of(const struct keying *k)
 {
     const struct rule_match *best = NULL;
-    for (size_t i = 0; i < k->stack.count; i++) {
-        const struct fated_frame *f = &k->stack.frames[i];
-        const struct rule_match *m = group ? &f->group : &f->category;
-        if (m->action && !f->beyond && (!best || m->order < best->order))
+    for (size_t i = 0; i < k->stack.count && !k->stack.frames[i].beyond; i++) {
+        const struct rule_match *m = &k->stack.frames[i].group;
+        if (m->action && (!best || m->order < best->order))
             best = m;
     }
     return best;
@@ -481,10 +481,8 @@ static enum err make_key(struct keying *k)
         fold_repeats(k);
         return key_of_app(k);
     }
-    if (idle(k)) {
-        k->v.category = "idle";
+    if (idle(k))
         return set_key(k, CLUSTER_IDLE, "idle", "Idle (main run loop)");
-    }
     return key_of_system(k);
 }
 
@@ -497,7 +495,7 @@ enum err cluster_key_of(const struct rules *rules, const struct key_options *opt
                        .bundle_id = bundle_id,
                        .arena = arena,
                        .err = err,
-                       .v = {.category = "unknown", .culprit_raw = SIZE_MAX}};
+                       .v = {.culprit_raw = SIZE_MAX}};
     enum err e = frame_fates_of(rules, options, stack, arena, &k.stack, err);
     if (e != ERR_OK)
         return e;
@@ -510,16 +508,14 @@ enum err cluster_key_of(const struct rules *rules, const struct key_options *opt
     if (e != ERR_OK)
         return e;
     set_variant(&k);
-    const struct rule_match *group = earliest(&k, true);
+    const struct rule_match *group = group_of(&k);
     bool cause = k.v.kind == CLUSTER_APP || k.v.kind == CLUSTER_SYSTEM_ONLY;
     if (group && cause) {
         e = set_key_of(&k, "group", group->action->text, group->action->text);
         if (e != ERR_OK)
             return e;
     }
-    const struct rule_match *category = earliest(&k, false);
-    if (category && cause)
-        k.v.category = category->action->text;
+    k.v.category = category_of(&k.stack, k.v.kind);
     k.v.owner = owner_of(&k);
     e = set_fates(&k);
     if (e != ERR_OK)

@@ -464,7 +464,7 @@ START_TEST(groups_categories_owners)
     struct cluster_verdict b = verdict("libc -[Login x]\n");
     ck_assert(same(&a, &b));
     ck_assert_str_eq(a.title, "login");
-    ck_assert_str_eq(a.category, "unknown");
+    ck_assert_str_eq(a.category, "cpu");
     a = verdict("Shop!c\nShop!b\n");
     ck_assert_str_eq(a.category, "late"); /* the first line of the file, not the first frame */
     ck_assert_ptr_null(a.owner);
