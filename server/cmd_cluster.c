@@ -12,17 +12,25 @@
 #include "base/buf.h"
 #include "server/analysis/cluster_key.h"
 #include "server/analysis/normalize.h"
+#include "server/analysis/similar.h"
 #include "server/cmd.h"
 
 #define ROW_BYTES_MAX    (4u * 1024 * 1024)
 #define ROW_FRAMES_MAX   4096
 #define ROW_MEMORY_MAX   (64u * 1024 * 1024)
+#define ROWS_MEMORY_MAX  (1024u * 1024 * 1024)
 #define CLUSTER_APP_NAME "stdin" /* stands for the bundle id: one run is one app */
 
 struct cluster_run {
     const struct rules *rules;
     struct key_options options;
-    struct arena arena;
+    bool merge;
+    struct arena arena; /* of the row at hand */
+    struct arena kept;  /* ids and what the second stage compares */
+    char **ids;
+    struct similar_stack *stacks;
+    size_t count;
+    size_t capacity;
     size_t line;
 };
 
@@ -126,12 +134,53 @@ static enum err read_row(struct cluster_run *run, const json_t *row, const char 
     return ERR_OK;
 }
 
+static void print_row(const char *id, const uint8_t key[CLUSTER_KEY_SIZE])
+{
+    printf("%s\t", id);
+    for (size_t i = 0; i < CLUSTER_KEY_SIZE; i++)
+        printf("%02x", key[i]);
+    putchar('\n');
+}
+
+/* Strings of the row at hand, copied for the second stage. */
+static enum err keep_row(struct cluster_run *run, const char *id, const struct similar_stack *row,
+                         struct error *err)
+{
+    if (run->count == run->capacity) {
+        size_t capacity = run->capacity ? run->capacity * 2 : 1024;
+        char **ids = realloc(run->ids, capacity * sizeof(*ids));
+        if (ids)
+            run->ids = ids;
+        struct similar_stack *stacks = realloc(run->stacks, capacity * sizeof(*stacks));
+        if (stacks)
+            run->stacks = stacks;
+        if (!ids || !stacks)
+            return error_set(err, ERR_NO_MEMORY, "line %zu: no memory", run->line);
+        run->capacity = capacity;
+    }
+    struct similar_stack *kept = &run->stacks[run->count];
+    *kept = *row;
+    kept->count = row->count < SIMILAR_FRAMES ? row->count : SIMILAR_FRAMES;
+    const char **names = arena_array(&run->kept, kept->count + 1, sizeof(*names));
+    run->ids[run->count] = arena_strdup(&run->kept, id);
+    kept->operation = arena_strdup(&run->kept, row->operation);
+    bool good = names && run->ids[run->count] && kept->operation;
+    for (size_t i = 0; good && i < kept->count; i++)
+        good = (names[i] = arena_strdup(&run->kept, row->names[i])) != NULL;
+    if (!good)
+        return error_set(err, ERR_LIMIT, "line %zu: more rows than fit into memory", run->line);
+    kept->names = names;
+    run->count++;
+    return ERR_OK;
+}
+
 static enum err cluster_row(struct cluster_run *run, const char *text, size_t len,
                             struct error *err)
 {
     json_error_t json_error;
     struct resolved_stack stack;
     struct cluster_verdict verdict;
+    struct similar_stack similar;
     const char *id = NULL;
     json_t *row = json_loadb(text, len, 0, &json_error);
     enum err e;
@@ -144,15 +193,31 @@ static enum err cluster_row(struct cluster_run *run, const char *text, size_t le
     if (e == ERR_OK)
         e = cluster_key_of(run->rules, &run->options, CLUSTER_APP_NAME, &stack, &run->arena,
                            &verdict, err);
-    if (e != ERR_OK)
+    if (e == ERR_OK && !run->merge)
+        print_row(id, verdict.key);
+    if (e != ERR_OK || !run->merge)
         goto out;
-    printf("%s\t", id);
-    for (size_t i = 0; i < CLUSTER_KEY_SIZE; i++)
-        printf("%02x", verdict.key[i]);
-    putchar('\n');
+    e = similar_stack_of(run->rules, &run->options, &stack, &verdict, 1, &run->arena, &similar,
+                         err);
+    if (e == ERR_OK)
+        e = keep_row(run, id, &similar, err);
 out:
     json_decref(row);
     arena_reset(&run->arena);
+    return e;
+}
+
+static enum err merge_rows(struct cluster_run *run, struct error *err)
+{
+    struct similar_result result;
+    struct arena arena;
+    arena_init(&arena, ROWS_MEMORY_MAX);
+    enum err e = similar_of(run->stacks, run->count, &arena, &result, err);
+    for (size_t i = 0; e == ERR_OK && i < run->count; i++) {
+        const struct similar_part *part = &result.parts[result.part_of[i]];
+        print_row(run->ids[i], result.parts[part->into].key);
+    }
+    arena_done(&arena);
     return e;
 }
 
@@ -183,14 +248,16 @@ static int run_cluster(int argc, char **argv)
     const char *rules_path = NULL;
     struct rules *rules = NULL;
     struct error err = {0};
-    struct cluster_run run = {.options = {.skip_unresolved = true}};
+    struct cluster_run run = {.options = {.skip_unresolved = true}, .merge = true};
     for (int i = 1; i < argc; i++) {
         bool last = i + 1 == argc;
         if (strcmp(argv[i], "--rules") == 0 && !last)
             rules_path = argv[++i];
         else if (strcmp(argv[i], "--app-image") == 0 && !last)
             run.options.app_image = argv[++i];
-        else if (strcmp(argv[i], "--no-merge") != 0)
+        else if (strcmp(argv[i], "--no-merge") == 0)
+            run.merge = false;
+        else
             return cmd_usage(&cmd_cluster, "unexpected \"%s\"", argv[i]);
     }
     enum err e =
@@ -199,8 +266,14 @@ static int run_cluster(int argc, char **argv)
         return cmd_failed(&cmd_cluster, &err);
     run.rules = rules;
     arena_init(&run.arena, ROW_MEMORY_MAX);
+    arena_init(&run.kept, ROWS_MEMORY_MAX);
     e = cluster_all(&run, stdin, &err);
+    if (e == ERR_OK && run.merge)
+        e = merge_rows(&run, &err);
     arena_done(&run.arena);
+    arena_done(&run.kept);
+    free(run.ids);
+    free(run.stacks);
     rules_free(rules);
     return e == ERR_OK ? CMD_OK : cmd_failed(&cmd_cluster, &err);
 }

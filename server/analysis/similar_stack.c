@@ -1,0 +1,71 @@
+/*
+ * What of a stack tells a cause: its app frames without recursion, and the system function that
+ * the innermost of them called.
+ */
+#include <string.h>
+
+#include "server/analysis/frame_fates.h"
+#include "server/analysis/similar.h"
+
+static bool counts(const struct fated_frame *f, enum cluster_kind kind, bool vendor)
+{
+    if (f->beyond || !f->named || !*f->key)
+        return false;
+    if (kind == CLUSTER_SYSTEM_ONLY)
+        return !f->in_app && !f->vendor && !f->drop;
+    return (vendor ? f->vendor : f->in_app) && !f->drop;
+}
+
+/* The system frame next to the first frame of the app (or of its vendors). */
+static const char *operation_of(const struct fated_stack *s)
+{
+    const char *last = "";
+    for (size_t i = 0; i < s->count && !s->frames[i].beyond; i++) {
+        const struct fated_frame *f = &s->frames[i];
+        bool ours = f->vendor || (f->in_app && !f->drop);
+        if (ours && f->named)
+            return last;
+        if (!f->in_app && f->named && *f->key)
+            last = f->key;
+    }
+    return "";
+}
+
+static size_t collect(const struct fated_stack *s, enum cluster_kind kind, bool vendor,
+                      const char **names)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        if (counts(&s->frames[i], kind, vendor) &&
+            (n == 0 || strcmp(names[n - 1], s->frames[i].key) != 0))
+            names[n++] = s->frames[i].key;
+    }
+    return n;
+}
+
+enum err similar_stack_of(const struct rules *rules, const struct key_options *options,
+                          const struct resolved_stack *stack, const struct cluster_verdict *verdict,
+                          uint64_t weight, struct arena *arena, struct similar_stack *ret,
+                          struct error *err)
+{
+    struct fated_stack fated;
+    enum err e = frame_fates_of(rules, options, stack, arena, &fated, err);
+    if (e != ERR_OK)
+        return e;
+    const char **names = arena_array(arena, fated.count ? fated.count : 1, sizeof(*names));
+    if (!names)
+        return error_set(err, ERR_NO_MEMORY, "no memory for the frames of a stack");
+    size_t n = 0;
+    bool merges = verdict->kind == CLUSTER_APP || verdict->kind == CLUSTER_SYSTEM_ONLY;
+    if (merges)
+        n = collect(&fated, verdict->kind, false, names);
+    if (merges && n == 0 && verdict->kind == CLUSTER_APP)
+        n = collect(&fated, verdict->kind, true, names);
+    memcpy(ret->cluster, verdict->key, CLUSTER_KEY_SIZE);
+    ret->kind = verdict->kind;
+    ret->weight = weight;
+    ret->names = names;
+    ret->count = n;
+    ret->operation = verdict->kind == CLUSTER_APP ? operation_of(&fated) : "";
+    return ERR_OK;
+}
