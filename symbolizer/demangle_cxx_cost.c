@@ -35,7 +35,8 @@ struct scan {
     uint64_t largest; /* a substitution adds this */
     uint32_t deepest; /* and this */
     uint64_t longest; /* identifier: what a constructor repeats */
-    bool too_deep;
+    bool unresolved;  /* an "sr" was met: see is_trap() */
+    bool refused;
 };
 
 static uint64_t add(uint64_t a, uint64_t b)
@@ -82,7 +83,7 @@ static void grow_item(struct scan *s, uint64_t size, uint32_t depth)
     if (l->item_depth > s->deepest)
         s->deepest = l->item_depth;
     if (l->item_depth > DEMANGLE_CXX_DEPTH_MAX)
-        s->too_deep = true;
+        s->refused = true;
 }
 
 /* A whole operand. */
@@ -105,7 +106,7 @@ static void modifier(struct scan *s, uint32_t more)
 static void push(struct scan *s, char kind)
 {
     if (s->top + 1 >= sizeof(s->levels) / sizeof(s->levels[0])) {
-        s->too_deep = true;
+        s->refused = true;
         return;
     }
     s->top++;
@@ -286,6 +287,8 @@ static void read_operator(struct scan *s, char first)
     char second = *s->p;
     s->p += second != 0;
     struct level *l = top(s);
+    if (first == 's' && second == 'r')
+        s->unresolved = true;
     if (l->kind == 'X' && first == 'f' && (second == 'p' || second == 'L')) {
         while (*s->p && *s->p != '_')
             s->p++;
@@ -325,8 +328,29 @@ static void read_lower(struct scan *s, char c)
         operand(s, WORD_SIZE, 1);
 }
 
+/* The runtime of GCC 12 does not end when a name after "sr" (a member of a dependent type) goes on
+ * with the letter of a constructor, destructor or lambda and is none. */
+static bool is_trap(const struct scan *s, char c)
+{
+    const struct level *l = &s->levels[s->top];
+    char next = *s->p;
+    if (!s->unresolved || next == 0)
+        return s->unresolved && (c == 'C' || c == 'D' || c == 'U');
+    if (c == 'C')
+        return !strchr("12345I", next);
+    if (c == 'U')
+        return !strchr("lt", next);
+    if (c == 'D')
+        return !strchr(is_one_item(l) ? "01245tTC" : "01245tTCpnvacisudefhBoOwx", next);
+    return false;
+}
+
 static void read_upper(struct scan *s, char c)
 {
+    if (is_trap(s, c)) {
+        s->refused = true;
+        return;
+    }
     switch (c) {
     case 'N':
     case 'X':
@@ -382,7 +406,7 @@ __attribute__((noinline)) struct demangle_cost demangle_cxx_cost(const char *nam
 {
     struct scan s = {.p = name + 2};
     s.levels[0].kind = 'T';
-    while (*s.p && *s.p != '.' && !s.too_deep) {
+    while (*s.p && *s.p != '.' && !s.refused) {
         char c = *s.p++;
         if (top(&s)->kind == 'L' && top(&s)->literal_typed && c != 'E' && c != 'I')
             skip_value(&s);
@@ -401,7 +425,7 @@ __attribute__((noinline)) struct demangle_cost demangle_cxx_cost(const char *nam
         pop(&s);
     finish_item(top(&s));
     struct demangle_cost cost = {top(&s)->size, top(&s)->depth + (uint64_t)top(&s)->count};
-    if (s.too_deep)
+    if (s.refused)
         cost.depth = DEMANGLE_CXX_DEPTH_MAX + 1;
     return cost;
 }

@@ -166,6 +166,23 @@ START_TEST(deep_names_on_a_small_stack)
 }
 END_TEST
 
+/* The runtime of GCC 12 never comes back from these. */
+START_TEST(names_without_end)
+{
+    static const char *const names_of[] = {
+        "_Z1fIXsr1aplC",  "_Z1fIXsr1aseD", "_Z1fIXsr1aplU",    "_Z1fIXsr1aplDp",
+        "_Z1fIXsr1aplC_", "_Z1fIXsr1a1bC", "_Z1fIXsr1a1bD",    "_Z1fIXsr1apl1bC",
+        "_Z1fIXsriserC",  "_Z1fIXsr1aliC", "_Z1fIXaasriserCE", "_ZN1bI1aXsr1a1bD3E",
+    };
+    for (size_t i = 0; i < sizeof(names_of) / sizeof(names_of[0]); i++) {
+        ck_assert(!demangle(names_of[i], out, sizeof(out)));
+        ck_assert_str_eq(out, names_of[i]);
+    }
+    /* Well-formed ones are read. */
+    ck_assert(demangle("_Z1fIiEN9enable_ifIXsr1aIT_EE1bEvE4typeES1_", out, sizeof(out)));
+}
+END_TEST
+
 START_TEST(refused_ones_stay)
 {
     size_t n = append(0, "_Z1f");
@@ -181,4 +198,4 @@ START_TEST(refused_ones_stay)
 END_TEST
 
 UNIT_MAIN("demangle_cxx", names, estimates, doubling, doubling_by_parameters,
-          deep_names_on_a_small_stack, refused_ones_stay)
+          deep_names_on_a_small_stack, names_without_end, refused_ones_stay)
