@@ -322,6 +322,10 @@ static enum err open_upload(const char *path, struct walk *w, int *ret_fd, struc
     *ret_fd = fd;
     if (fstat(fd, &st) != 0)
         return error_errno(err, errno, "cannot read the upload");
+    if (S_ISDIR(st.st_mode))
+        return error_set(err, ERR_INVALID,
+                         "the upload is a folder: zip it, or give the file in a dSYM's "
+                         "Contents/Resources/DWARF");
     if (!S_ISREG(st.st_mode))
         return error_set(err, ERR_INVALID, "the upload is not a file");
     w->upload_bytes = (uint64_t)st.st_size;
