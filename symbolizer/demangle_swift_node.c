@@ -223,7 +223,11 @@ size_t swift_node_count(const struct swift_node *n)
 
 struct swift_node *swift_node_child(const struct swift_node *n, size_t at)
 {
-    return at < swift_node_count(n) ? node_children(n)[at] : NULL;
+    if (!n || at >= n->count)
+        return NULL;
+    if (n->payload == SP_INLINE)
+        return n->u.few[at];
+    return n->payload == SP_LIST ? n->u.many.list[at] : NULL;
 }
 
 struct swift_node *swift_node_last(const struct swift_node *n)

@@ -7,6 +7,8 @@
  *
  * Invariants: every function counts its depth in the parser (old_enter, old_leave), so recursion
  * ends at SWIFT_OLD_DEPTH. NULL means that the name is not valid.
+ *
+ * Threads, memory: those of the parser.
  */
 #ifndef STALLSYM_SYMBOLIZER_DEMANGLE_SWIFT_OLD_H
 #define STALLSYM_SYMBOLIZER_DEMANGLE_SWIFT_OLD_H

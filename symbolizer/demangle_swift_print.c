@@ -19,11 +19,6 @@ void swift_put(struct swift_printer *p, const char *s, size_t len)
     p->len += len;
 }
 
-void swift_puts(struct swift_printer *p, const char *s)
-{
-    swift_put(p, s, strlen(s));
-}
-
 void swift_put_text(struct swift_printer *p, struct swift_text t)
 {
     swift_put(p, t.s, t.len);
@@ -300,7 +295,7 @@ static void print_text(struct swift_printer *p, const char *text, const struct s
                        unsigned depth)
 {
     for (;;) {
-        const char *mark = strchr(text, '%');
+        const char *mark = *text == '%' ? text : strchr(text, '%');
         if (!mark) {
             swift_puts(p, text);
             return;
@@ -333,6 +328,8 @@ static void print_text(struct swift_printer *p, const char *text, const struct s
             break;
         }
         text = mark + 2;
+        if (!*text)
+            return;
     }
 }
 

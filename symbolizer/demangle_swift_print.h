@@ -15,6 +15,8 @@
 #ifndef STALLSYM_SYMBOLIZER_DEMANGLE_SWIFT_PRINT_H
 #define STALLSYM_SYMBOLIZER_DEMANGLE_SWIFT_PRINT_H
 
+#include <string.h>
+
 #include "symbolizer/demangle_swift_node.h"
 
 #define SWIFT_PRINT_STEPS  65536 /* nodes printed, each time counted; real names need 3 a byte */
@@ -38,7 +40,13 @@ struct swift_printer {
 };
 
 void swift_put(struct swift_printer *p, const char *s, size_t len);
-void swift_puts(struct swift_printer *p, const char *s);
+
+/* Here so that the length of a literal costs nothing. */
+static inline void swift_puts(struct swift_printer *p, const char *s)
+{
+    swift_put(p, s, strlen(s));
+}
+
 void swift_put_text(struct swift_printer *p, struct swift_text t);
 void swift_put_int(struct swift_printer *p, int64_t n);
 
