@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""P1 to P9: every figure beside its peer, measured in the same run (alternating, medians).
+"""P1 to P9 and the Swift demangler: every figure beside its peer, measured in the same run (alternating, medians).
 
 usage: bench.py BUILD [--quick]
 
@@ -138,6 +138,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix='stallsym-bench-') as work:
         for label, path in objects():
             bench_object(label, path, pathlib.Path(work))
+    subprocess.run([str(build / 'bench/bench_demangle')], check=True)
     subprocess.run([str(build / 'bench/bench_ingest'), str(program), '300' if quick else '3000'],
                    check=True)
 
