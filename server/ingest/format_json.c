@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define REAL_EXACT_MAX 9007199254740992.0 /* 2^53: whole numbers below it are exact */
+
 #define LOAD_FLAGS (JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL)
 
 /* jansson has no unsigned 64-bit integers: a number of 19 or 20 digits that is too large for it is
@@ -207,6 +209,11 @@ bool json_address(const json_t *value, uint64_t *ret)
 {
     if (json_is_integer(value) && json_integer_value(value) >= 0) {
         *ret = (uint64_t)json_integer_value(value);
+        return true;
+    }
+    double real = json_is_real(value) ? json_real_value(value) : -1;
+    if (real >= 0 && real < REAL_EXACT_MAX && real == (double)(uint64_t)real) {
+        *ret = (uint64_t)real; /* 4345430032.0 */
         return true;
     }
     if (json_is_string(value))

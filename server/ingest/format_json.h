@@ -54,7 +54,8 @@ bool fields_address(struct fields *f, json_t *object, const char *at, const char
 json_t *fields_array(struct fields *f, json_t *object, const char *at, const char *key);
 json_t *fields_object(struct fields *f, json_t *object, const char *at, const char *key);
 
-/* Value itself as an address; false without refusing when it is none. */
+/* Value itself as an address (text, integer, or a real that is a whole number below 2^53); false
+ * without refusing when it is none. */
 bool json_address(const json_t *value, uint64_t *ret);
 bool hex_address(const char *text, size_t len, uint64_t *ret);
 /* A text value that may be stored: no NUL, no control characters. */

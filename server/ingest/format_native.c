@@ -379,13 +379,12 @@ static bool read_images(struct intake *in, struct fields *f, json_t *o, const st
 
 /* --- reports and batches ---------------------------------------------------------------------- */
 
-static bool has_any_stack(const struct report *r)
+/* A stack may be empty (the device could not walk it); a report that does not speak of one at all
+ * has to say why, or to be of a kind without. */
+static bool speaks_of_stack(json_t *o, const struct report *r)
 {
-    for (size_t i = 0; i < r->thread_count; i++) {
-        if (r->threads[i].stack.count > 0)
-            return true;
-    }
-    return r->stack.count > 0 || r->sample_count > 0;
+    return fields_get(o, "stack") || fields_get(o, "samples") || fields_get(o, "threads") ||
+           r->stack_skipped || r->kind == REPORT_FRAME_DROP;
 }
 
 static bool read_stacks(struct intake *in, struct fields *f, json_t *o, const struct batch *b,
@@ -408,8 +407,7 @@ static bool read_stacks(struct intake *in, struct fields *f, json_t *o, const st
         return false;
     if (!keep(in, f, fields_text(f, o, "", "stack_skipped", 64), &r->stack_skipped) || f->failed)
         return false;
-    bool needs_stack = r->kind != REPORT_FRAME_DROP && !r->stack_skipped;
-    if (needs_stack && !has_any_stack(r))
+    if (!speaks_of_stack(o, r))
         return fields_refuse(f, "no stack", "%s", "stack");
     return true;
 }

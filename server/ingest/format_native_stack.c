@@ -96,15 +96,9 @@ static bool stack_array(struct intake *in, struct fields *f, json_t *array, cons
             *has_kind_any = *has_kind_any || has_kind[i];
             continue;
         }
-        double whole = json_is_real(v) ? json_real_value(v) : -1;
-        if (json_address(v, &frames[i].address)) {
-            frames[i].has_address = true;
-        } else if (whole >= 0 && whole < 9007199254740992.0 && whole == (double)(uint64_t)whole) {
-            frames[i].address = (uint64_t)whole; /* 4345430032.0: exact below 2^53 */
-            frames[i].has_address = true;
-        } else {
+        if (!json_address(v, &frames[i].address))
             return fields_refuse(f, "not an address", "%s[%zu]", at, i);
-        }
+        frames[i].has_address = true;
     }
     *ret = frames;
     *ret_has_kind = has_kind;

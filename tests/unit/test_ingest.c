@@ -137,7 +137,6 @@ START_TEST(one_bad_report_is_refused_alone)
          "neither address nor uuid and offset"},
         {"{\"id\":\"x\",\"stack\":[{\"address\":1,\"kind\":\"odd\"}]}", "reports[1].stack[0].kind",
          "unknown frame kind"},
-        {"{\"id\":\"x\",\"stack\":[]}", "reports[1].stack", "no stack"},
         {"{\"id\":\"x\"}", "reports[1].stack", "no stack"},
         {"{\"id\":\"x\",\"stack\":[1],\"duration_ms\":-5}", "reports[1].duration_ms",
          "out of range"},
@@ -422,6 +421,21 @@ START_TEST(image_sets)
 }
 END_TEST
 
+START_TEST(empty_stacks_count_without_one)
+{
+    static const char *const cases[] = {"\"stack\":[]", "\"stack\":\"\"", "\"samples\":[]",
+                                        "\"threads\":[]", "\"threads\":[{\"stack\":[]}]"};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char body[200];
+        snprintf(body, sizeof(body), "{" APP ",\"id\":\"a\",%s}", cases[i]);
+        ck_assert_msg(take(body) == ERR_OK && result.op, "%s", cases[i]);
+        ck_assert_uint_eq(batch(0)->reports[0].stack, NO_STACK);
+        ck_assert_uint_eq(batch(0)->stack_count, 0);
+        ingest_result_done(&result);
+    }
+}
+END_TEST
+
 START_TEST(skipped_stacks_and_frame_drops)
 {
     ck_assert_int_eq(
@@ -530,5 +544,6 @@ UNIT_MAIN("ingest", batch_object, flat_report_as_documented, one_bad_report_is_r
           bound_token_takes_no_other_app, device_clock, equal_stacks_are_folded,
           outermost_first_is_turned, stalled_thread_is_the_stack,
           longest_stage_of_samples_is_the_culprit, slide_alone_gives_the_same_stack, image_sets,
-          skipped_stacks_and_frame_drops, what_must_not_be_stored_is_dropped, content_id_is_stable,
-          apps_are_kept_apart, deep_stacks_are_cut_at_the_outer_end, memory_is_capped)
+          empty_stacks_count_without_one, skipped_stacks_and_frame_drops,
+          what_must_not_be_stored_is_dropped, content_id_is_stable, apps_are_kept_apart,
+          deep_stacks_are_cut_at_the_outer_end, memory_is_capped)
