@@ -9,7 +9,7 @@
 #include "server/analysis/normalize_parts.h"
 
 #define NAME_INPUT_MAX  16384 /* bytes of a name that are looked at */
-#define NAME_PASSES_MAX 4
+#define NAME_PASSES_MAX 8
 
 /* Names that tools print where they know none. */
 static bool is_unnamed(struct name_view v)
@@ -52,7 +52,7 @@ static bool is_artefact(struct name_view v)
         "async", "await",    "class",    "closure",  "dynamic",    "final",       "for",
         "func",  "generic",  "implicit", "in",       "init",       "merged",      "mutating",
         "of",    "override", "partial",  "rethrows", "some",       "specialized", "static",
-        "super", "throws",   "thunk",    "where",    "operator()", "lambda",      "block",
+        "super", "throws",   "thunk",    "where",    "operator()", "block",
     };
     for (size_t k = 0; k < sizeof(STARTS) / sizeof(STARTS[0]); k++) {
         if (name_starts(v, STARTS[k]))
@@ -222,20 +222,26 @@ size_t normalize_function(const char *function, const char *file, int local, cha
     out[0] = 0;
     if (!function)
         return 0;
-    struct name_view v = name_view_of(function, strnlen(function, NAME_INPUT_MAX));
+    const struct name_view whole =
+        name_trim(name_view_of(function, strnlen(function, NAME_INPUT_MAX)));
+    struct name_view v = whole;
     enum name_kind kind = NAME_NOTHING;
     struct name_out key = {passes[0], 0, KEY_NAME_MAX - 1};
-    for (int pass = 0; pass < NAME_PASSES_MAX; pass++) {
+    bool settled = false;
+    for (int pass = 0; pass < NAME_PASSES_MAX && !settled; pass++) {
         key = (struct name_out){passes[pass % 2], 0, KEY_NAME_MAX - 1};
         enum name_kind now = normalize_once(v, &key);
         if (pass == 0)
             kind = now;
-        bool same = key.n == v.n && (v.n == 0 || memcmp(key.p, v.p, v.n) == 0);
+        settled = key.n == v.n && (v.n == 0 || memcmp(key.p, v.p, v.n) == 0);
         v = name_view_of(key.p, key.n);
-        if (same)
-            break;
     }
-    if (file && key.n > 0 && (local || needs_file(v)) && (kind == NAME_C || kind == NAME_CXX))
+    if (!settled) { /* no name of any language: as it is */
+        key = (struct name_out){passes[0], 0, KEY_NAME_MAX - 1};
+        name_put_view(&key, whole);
+    }
+    if (file && key.n > 0 && (local || needs_file(name_view_of(key.p, key.n))) &&
+        (kind == NAME_C || kind == NAME_CXX))
         put_file(file, &key);
     size_t n = key.n < size ? key.n : size - 1;
     memcpy(out, key.p, n);

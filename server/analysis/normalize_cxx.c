@@ -10,6 +10,8 @@
 
 #include "server/analysis/normalize_parts.h"
 
+#define ANONYMOUS "(anonymous)" /* no longer than gcc's {anonymous} */
+
 struct cxx_scan {
     struct name_view v;
     size_t i;
@@ -56,8 +58,8 @@ static void leave_out_lambda(struct cxx_scan *s)
 {
     if (s->in_function && name_out_ends(s->out, "::"))
         s->out->n -= 2;
-    else if (!name_out_ends(s->out, "lambda"))
-        name_puts(s->out, "lambda");
+    else if (!name_out_ends(s->out, "$_"))
+        name_puts(s->out, "$_"); /* of no function: a lambda is all that is known */
     s->lambda = true;
 }
 
@@ -98,8 +100,8 @@ static void skip_parameters(struct cxx_scan *s)
 
 static void on_round(struct cxx_scan *s)
 {
-    if (at(s, "(anonymous namespace)") || at(s, "(anonymous class)")) {
-        name_puts(s->out, "(anonymous namespace)");
+    if (at(s, "(anonymous namespace)") || at(s, "(anonymous class)") || at(s, ANONYMOUS)) {
+        name_puts(s->out, ANONYMOUS);
         s->i = name_skip_group(s->v, s->i);
     } else if (name_out_ends(s->out, "decltype") && s->out->n == s->start + 8) {
         s->out->n = s->start; /* a return type */
@@ -165,8 +167,8 @@ static void on_curly(struct cxx_scan *s)
         s->in_function =
             s->in_function || name_starts(inside, "{closure") || name_starts(inside, "{{closure");
         leave_out_lambda(s);
-    } else if (name_starts(inside, "{anonymous")) {
-        name_puts(s->out, "(anonymous namespace)");
+    } else if (name_starts(inside, "{anonymous}")) {
+        name_puts(s->out, ANONYMOUS);
     } else {
         for (size_t k = 0; k < inside.n; k++) {
             if (inside.p[k] == '#')
@@ -332,6 +334,6 @@ void normalize_cxx(struct name_view v, struct name_out *out)
     while (name_out_ends(out, "::") && out->n > start)
         out->n -= 2;
     struct name_view got = name_view_of(out->p + start, out->n - start);
-    if (name_equals(got, "operator()") || name_equals(got, "lambda"))
+    if (name_equals(got, "operator()") || name_equals(got, "$_"))
         out->n = start;
 }

@@ -101,8 +101,9 @@ static const struct pair CXX[] = {
     {"ns::A::operator->() const", "ns::A::operator->"},
     {"operator new(unsigned long)", "operator new"},
     {"void ns::A::f<&ns::B::g>(int)", "ns::A::f<>"},
-    {"(anonymous namespace)::load(int)", "(anonymous namespace)::load"},
-    {"ns::{anonymous}::load(int)", "ns::(anonymous namespace)::load"},
+    {"(anonymous namespace)::load(int)", "(anonymous)::load"},
+    {"ns::{anonymous}::load(int)", "ns::(anonymous)::load"},
+    {"ns::$_3::operator()(int) const", "ns::$_"},
     {"std::__1::mutex::lock()", "std::mutex::lock"},
     {"std::__cxx11::basic_string<char>::append(char const*)", "std::basic_string<>::append"},
     {"A::f[abi:cxx11](int)", "A::f"},
@@ -278,7 +279,7 @@ START_TEST(local_functions_take_their_file)
     normalize_function("tick@clock.c", "clock.c", 1, key, sizeof(key));
     ck_assert_str_eq(key, "tick@clock.c");
     normalize_function("(anonymous namespace)::tick(int)", "a/clock.cpp", 1, key, sizeof(key));
-    ck_assert_str_eq(key, "(anonymous namespace)::tick@clock.cpp");
+    ck_assert_str_eq(key, "(anonymous)::tick@clock.cpp");
     normalize_function("-[Feed reload:]", "Feed.m", 1, key, sizeof(key));
     ck_assert_str_eq(key, "-[Feed reload:]");
     normalize_function("Feed.reload()", "Feed.swift", 1, key, sizeof(key));
