@@ -118,11 +118,16 @@ static enum err check_index(const char *path, struct op_slice *s, struct error *
     return rc;
 }
 
-static enum err fail_slice(struct op_slice *s, const struct error *why, struct arena *arena,
-                           struct error *err)
+/* The reason is shown to whoever uploaded: paths of the server are left out. */
+static enum err fail_slice(struct op_slice *s, const char *path, const struct error *why,
+                           struct arena *arena, struct error *err)
 {
+    const char *text = why->text;
+    size_t n = strlen(path);
+    if (strncmp(text, path, n) == 0 && strncmp(text + n, ": ", 2) == 0)
+        text += n + 2;
     s->indexed = false;
-    s->reason = arena_printf(arena, "the index cannot be used: %s", why->text);
+    s->reason = arena_printf(arena, "the index cannot be used: %s", text);
     return s->reason ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for an upload's slices");
 }
 
@@ -233,7 +238,7 @@ static enum err check_all(const struct index_install *in, const struct slice_rep
 {
     for (size_t i = 0; i < all->count; i++) {
         struct op_slice *s = &all->slices[i];
-        char path[PATH_MAX];
+        char path[PATH_MAX] = "";
         struct error why;
         if (!s->indexed)
             continue;
@@ -241,7 +246,7 @@ static enum err check_all(const struct index_install *in, const struct slice_rep
                           ? check_index(path, s, &why)
                           : error_set(&why, ERR_LIMIT, "its path is too long");
         if (rc != ERR_OK)
-            rc = fail_slice(s, &why, arena, err);
+            rc = fail_slice(s, path, &why, arena, err);
         if (rc != ERR_OK)
             return rc;
         all->indexed += s->indexed;

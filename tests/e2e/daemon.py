@@ -39,10 +39,10 @@ class Daemon:
     def start(self):
         port_file = self.folder / 'port'
         port_file.unlink(missing_ok=True)
-        env = dict(os.environ, STALLSYM_STORAGE_DIR=str(self.folder / 'data'),
-                   STALLSYM_HTTP_ADDRESS='127.0.0.1', STALLSYM_HTTP_PORT='0',
-                   STALLSYM_HTTP_PORT_FILE=str(port_file),
-                   STALLSYM_ADMIN_TOKEN='test-admin-token', **self.env)
+        env = {**os.environ, 'STALLSYM_STORAGE_DIR': str(self.folder / 'data'),
+               'STALLSYM_HTTP_ADDRESS': '127.0.0.1', 'STALLSYM_HTTP_PORT': '0',
+               'STALLSYM_HTTP_PORT_FILE': str(port_file),
+               'STALLSYM_ADMIN_TOKEN': 'test-admin-token', **self.env}
         with open(self.log, 'ab') as log:
             self.process = subprocess.Popen([PROGRAM, 'run'], env=env, stdout=log, stderr=log)
         deadline = time.monotonic() + 20

@@ -1,6 +1,5 @@
 #include "tests/support/ops.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,10 +40,12 @@ static void fill_stack(struct write_op *op, const char *bundle_id, const struct 
 static void fill_report(struct write_op *op, const char *bundle_id, const char *id,
                         struct op_report *r)
 {
-    char both[512];
+    struct sha256 hash;
     uint8_t digest[SHA256_SIZE];
-    int n = snprintf(both, sizeof(both), "%s/%s", bundle_id, id);
-    sha256_of(both, (size_t)n, digest);
+    sha256_init(&hash);
+    sha256_update(&hash, bundle_id, strlen(bundle_id) + 1);
+    sha256_update(&hash, id, strlen(id));
+    sha256_final(&hash, digest);
     memcpy(r->id_hash, digest, sizeof(r->id_hash));
     r->id = keep(arena_strdup(op->arena, id));
     r->kind = REPORT_STALL;
