@@ -113,6 +113,13 @@ static inline const struct dwarf_abbrev *dwarf_abbrevs_find(const struct dwarf_a
     return dwarf_abbrevs_search(a, code);
 }
 
+/* The attributes of an abbreviation; NULL when it has none. */
+static inline const struct dwarf_spec *dwarf_abbrev_specs(const struct dwarf_abbrevs *a,
+                                                          const struct dwarf_abbrev *abbrev)
+{
+    return abbrev->spec_count ? a->specs + abbrev->first_spec : NULL;
+}
+
 /* Steps over the values of a DIE, its code being read. False: unknown form, or past the end. */
 bool dwarf_abbrev_skip_steps(const struct dwarf_abbrevs *a, const struct dwarf_abbrev *abbrev,
                              struct cursor *c, bool swap);

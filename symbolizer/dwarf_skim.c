@@ -116,7 +116,7 @@ static bool is_wanted(uint16_t attribute)
 bool dwarf_entry_read(const struct dwarf *d, const struct dwarf_unit *u,
                       const struct dwarf_abbrev *a, struct cursor *c, struct dwarf_entry *ret)
 {
-    const struct dwarf_spec *spec = u->abbrevs->specs + a->first_spec;
+    const struct dwarf_spec *spec = dwarf_abbrev_specs(u->abbrevs, a);
     for (uint32_t i = 0; i < a->spec_count; i++, spec++) {
         struct dwarf_value v;
         if (!is_wanted(spec->attribute)) {

@@ -256,7 +256,7 @@ static void read_unit_die(void *ctx, size_t i, size_t worker)
             u->damage = "unit begins with an unknown abbreviation";
             return;
         }
-        const struct dwarf_spec *spec = u->abbrevs->specs + a->first_spec;
+        const struct dwarf_spec *spec = dwarf_abbrev_specs(u->abbrevs, a);
         for (uint32_t k = 0; k < a->spec_count; k++, spec++) {
             struct dwarf_value v;
             if (!dwarf_form_read(&c, spec->form, spec->implicit, d, u, &v)) {

@@ -171,6 +171,22 @@ START_TEST(damaged_headers)
 }
 END_TEST
 
+/* No attribute in the whole table, so that it has no list of them. */
+START_TEST(tables_without_attributes)
+{
+    dwarf_bytes_init(&bytes);
+    dwarf_abbreviation(&bytes, 1, 0x11, 1, (const uint64_t[]){0, 0});
+    buf_u8(&bytes.abbrev, 0);
+    dwarf_unit_begin(&bytes, 4, 0);
+    buf_put(&bytes.info, "\1", 2);
+    dwarf_unit_end(&bytes);
+    open_object();
+    ck_assert_ptr_null(dwarf->units[0].damage);
+    ck_assert_ptr_null(dwarf->units[0].name);
+    finish();
+}
+END_TEST
+
 START_TEST(where_code_is)
 {
     tables();
@@ -203,4 +219,4 @@ START_TEST(no_dwarf)
 END_TEST
 
 UNIT_MAIN("dwarf_units", versions_mixed_on_one_table, dwarf_64, a_base_for_each_unit,
-          damaged_headers, where_code_is, no_dwarf)
+          damaged_headers, tables_without_attributes, where_code_is, no_dwarf)
