@@ -111,9 +111,9 @@ static void next_index_name(const struct run *r, const struct uuid *uuid, char o
         snprintf(out, INDEX_NAME, "%s.%zu.gsym", text, n);
 }
 
-static enum err write_index(struct run *r, const struct object *o, struct slice_report *slice,
-                            char index_file[INDEX_NAME], char *warning, size_t warning_size,
-                            struct error *err)
+static enum err write_index(struct run *r, const struct source *s, const struct object *o,
+                            struct slice_report *slice, char index_file[INDEX_NAME], char *warning,
+                            size_t warning_size, struct error *err)
 {
     char path[PATH_SIZE];
     struct debug_info *d = NULL;
@@ -122,6 +122,9 @@ static enum err write_index(struct run *r, const struct object *o, struct slice_
     enum err e = debug_info_build(o, r->options->parallel, &d, err);
     if (e != ERR_OK)
         return e;
+    /* All that the index takes was copied out of the file: its pages need not stay beside it. What is
+     * asked for once more is read again from the mapping. */
+    madvise((void *)(uintptr_t)s->data, (size_t)s->size, MADV_DONTNEED);
     const struct debug_info_counts *counts = debug_info_counts(d);
     slice->functions = counts->functions;
     slice->lines = counts->lines;
@@ -156,7 +159,7 @@ static void index_slice(struct run *r, const struct source *s, const struct obje
     slice.has_dwarf = info->has_dwarf;
     slice.text_vmaddr = info->text_vmaddr;
     slice.text_size = info->text_size;
-    if (write_index(r, o, &slice, index_file, warning, sizeof(warning), &err) != ERR_OK) {
+    if (write_index(r, s, o, &slice, index_file, warning, sizeof(warning), &err) != ERR_OK) {
         refuse(r, s, &slice, &err);
     } else {
         r->uuids[r->uuid_count++] = info->uuid;
