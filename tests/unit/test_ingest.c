@@ -1,4 +1,4 @@
-/* Covers: server/ingest/*.c */
+/* Covers: server/ingest/[a-z]*.c */
 #include "server/ingest/ingest.h"
 
 #include <stdio.h>
