@@ -279,6 +279,7 @@ enum err debug_info_build(const struct object *o, const struct parallel_for *par
     arena_init(&info->symbol_texts, SYMBOL_TEXTS_MAX);
     struct symtab t = {0};
     t.code = object_code(o, &t.code_count);
+    t.unsized_reach = object_info(o)->format == OBJECT_ELF;
     enum err code = dwarf_open(o, parallel, &d, err);
     if (code == ERR_OK)
         code = read_units(info, o, d, parallel, err);

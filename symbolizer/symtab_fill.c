@@ -64,14 +64,16 @@ static uint64_t bound_of(const struct symtab *t, size_t first, size_t end, size_
     const struct object_range *section = section_of(t, s->address);
     if (!section)
         return s->address;
-    uint64_t bound = section->end;
-    if (end < t->count && t->symbols[end].address < bound)
-        bound = t->symbols[end].address;
     uint64_t size = 0;
     for (size_t i = first; i < end; i++) {
         if (t->symbols[i].size > size)
             size = t->symbols[i].size;
     }
+    uint64_t bound = section->end;
+    if (size == 0 && t->unsized_reach)
+        bound = t->code[t->code_count - 1].end;
+    if (end < t->count && t->symbols[end].address < bound)
+        bound = t->symbols[end].address;
     if (size > 0 && size < bound - s->address)
         bound = s->address + size;
     return bound;

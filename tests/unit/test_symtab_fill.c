@@ -19,7 +19,10 @@ static const struct object_symbol symbols[] = {
     {.address = 0x3000, .name = "stub"},
     {.address = 0x3100, .name = "data"},
 };
-static const struct symtab table = {symbols, sizeof(symbols) / sizeof(symbols[0]), code, 2};
+static const struct symtab table = {.symbols = symbols,
+                                    .count = sizeof(symbols) / sizeof(symbols[0]),
+                                    .code = code,
+                                    .code_count = 2};
 
 static void expect(const struct object_range *known, size_t known_count,
                    const struct symtab_function *wanted, size_t count)
@@ -46,6 +49,28 @@ START_TEST(every_bound)
                {0x3000, 0x3100, 8},
            },
            5);
+}
+END_TEST
+
+START_TEST(elf_symbols_without_size_reach_the_next)
+{
+    /* .init, .plt without symbols, .text: as Debian's own libraries are made */
+    static const struct object_range sections[] = {
+        {0x5000, 0x5017}, {0x5020, 0x5670}, {0x5690, 0x6000}};
+    static const struct object_symbol elf[] = {
+        {.address = 0x5000, .name = "_init"},
+        {.address = 0x5690, .name = "sized", .size = 0x10},
+        {.address = 0x5700, .name = "_start"},
+    };
+    struct symtab t = {elf, 3, sections, 3, true};
+    ck_assert_str_eq(symtab_around(&t, 0x5020)->name, "_init");
+    ck_assert_str_eq(symtab_around(&t, 0x568f)->name, "_init");
+    ck_assert_ptr_null(symtab_around(&t, 0x56a0));
+    ck_assert_str_eq(symtab_around(&t, 0x5fff)->name, "_start");
+    ck_assert_ptr_null(symtab_around(&t, 0x6000));
+    t.unsized_reach = false; /* Mach-O */
+    ck_assert_str_eq(symtab_around(&t, 0x5016)->name, "_init");
+    ck_assert_ptr_null(symtab_around(&t, 0x5020));
 }
 END_TEST
 
@@ -86,7 +111,7 @@ END_TEST
 
 START_TEST(no_symbols)
 {
-    struct symtab empty = {NULL, 0, code, 2};
+    struct symtab empty = {.code = code, .code_count = 2};
     struct symtab_list list = {0};
     size_t count;
     ck_assert(symtab_fill(&empty, NULL, 0, &list));
@@ -96,5 +121,5 @@ START_TEST(no_symbols)
 }
 END_TEST
 
-UNIT_MAIN("symtab_fill", every_bound, debugging_information_comes_first, symbols_at_and_around,
-          no_symbols)
+UNIT_MAIN("symtab_fill", every_bound, elf_symbols_without_size_reach_the_next,
+          debugging_information_comes_first, symbols_at_and_around, no_symbols)
