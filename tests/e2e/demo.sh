@@ -9,7 +9,7 @@ expect() {
 }
 expect '^images that are missed: +Shop [0-9A-F-]{36} \([0-9]+ reports wait\)$'
 expect '^upload of Shop.dSYM.zip: +indexed: Shop arm64, [0-9]+ functions, [0-9]+ lines$'
-expect '^ +[0-9]+ +[0-9.]+ +[0-9]+ +[0-9]+ +-\[FeedStore loadItems\] +FeedStore.m$'
+expect '^ +[0-9]+ +[0-9.]+ +[0-9]+ +[0-9]+ +step_rows +FeedStore.m$'
 expect '^ +[0-9]+ +[0-9.]+ +[0-9]+ +[0-9]+ +-\[CheckoutViewController waitForLock\] +CheckoutViewController.m$'
 # 72 reports: every one is in a cluster of the table or idle.
 reports=$(printf '%s\n' "$out" | awk '/^ +[0-9]+ +[0-9.]+ +[0-9]+ +[0-9]+ /{ n += $1 } END { print n }')
