@@ -1,3 +1,4 @@
+#include <stddef.h>
 #include <string.h>
 
 #include "symbolizer/demangle_parts.h"
@@ -30,13 +31,13 @@ struct level {
 
 struct scan {
     const char *p;
-    struct level levels[DEMANGLE_CXX_DEPTH_MAX];
     size_t top;
     uint64_t largest; /* a substitution adds this */
     uint32_t deepest; /* and this */
     uint64_t longest; /* identifier: what a constructor repeats */
     bool unresolved;  /* an "sr" was met: see is_trap() */
     bool refused;
+    struct level levels[DEMANGLE_CXX_DEPTH_MAX]; /* cleared one by one, as they are opened */
 };
 
 static uint64_t add(uint64_t a, uint64_t b)
@@ -404,7 +405,10 @@ static void read_upper(struct scan *s, char c)
 
 __attribute__((noinline)) struct demangle_cost demangle_cxx_cost(const char *name)
 {
-    struct scan s = {.p = name + 2};
+    struct scan s;
+    memset(&s, 0, offsetof(struct scan, levels));
+    memset(&s.levels[0], 0, sizeof(s.levels[0]));
+    s.p = name + 2;
     s.levels[0].kind = 'T';
     while (*s.p && *s.p != '.' && !s.refused) {
         char c = *s.p++;
