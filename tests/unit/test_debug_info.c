@@ -1,5 +1,5 @@
-/* Covers: symbolizer/debug_files.c, symbolizer/debug_names.c, symbolizer/debug_pieces.c,
- * symbolizer/dwarf_inlines.c, symbolizer/dwarf_walk.c */
+/* Covers: symbolizer/debug_files.c symbolizer/debug_names.c symbolizer/debug_pieces.c
+ * Covers: symbolizer/dwarf_inlines.c symbolizer/dwarf_walk.c */
 #include "symbolizer/debug_info.h"
 
 #include <elf.h>

@@ -1,4 +1,4 @@
-/* Covers: symbolizer/gsym_encode.c, symbolizer/gsym_names.c, symbolizer/gsym_sink.c */
+/* Covers: symbolizer/gsym_encode.c symbolizer/gsym_names.c symbolizer/gsym_sink.c */
 #include "symbolizer/gsym_write.h"
 
 #include <elf.h>

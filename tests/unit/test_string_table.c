@@ -1,4 +1,4 @@
-/* Covers: symbolizer/string_table.c, symbolizer/vec.c */
+/* Covers: symbolizer/string_table.c symbolizer/vec.c */
 #include "symbolizer/string_table.h"
 
 #include <stdio.h>
