@@ -103,13 +103,20 @@ out:
 
 /* --- names ------------------------------------------------------------------------------------- */
 
+/* $s, $S, _T and their kin, Mach-O's underscore taken off already. */
+static bool is_swift_symbol(const char *symbol)
+{
+    return strncmp(symbol, "$s", 2) == 0 || strncmp(symbol, "$S", 2) == 0 ||
+           strncmp(symbol, "_T", 2) == 0;
+}
+
 /* A mangled symbol says the plain name of DWARF: "3Foo" is in _ZN3FooC2Ev, whose DIE is "Foo". */
 static bool symbol_says(const char *symbol, const char *name)
 {
     size_t n = strcspn(name, "<");
     const char *plain = *name == '~' ? name + 1 : name;
     n -= (size_t)(plain - name);
-    if (strncmp(symbol, "_Z", 2) != 0 && strncmp(symbol, "_R", 2) != 0)
+    if (strncmp(symbol, "_Z", 2) != 0 && strncmp(symbol, "_R", 2) != 0 && !is_swift_symbol(symbol))
         return false;
     for (const char *at = symbol; n > 0 && (at = strchr(at, *plain)); at++) {
         if (strncmp(at, plain, n) == 0)
@@ -134,8 +141,10 @@ static const struct object_symbol *linkage_symbol(const struct symtab *t, uint64
         if (!found && symbol_says(s[i].name, plain))
             found = &s[i];
     }
-    if (!found && count == 1 && strncmp(plain, "operator", 8) == 0 &&
-        strncmp(s->name, "_Z", 2) == 0)
+    /* Names that a mangling writes in letters of its own: C++ operators, Swift's init, deinit, get. */
+    if (!found && count == 1 &&
+        (is_swift_symbol(s->name) ||
+         (strncmp(plain, "operator", 8) == 0 && strncmp(s->name, "_Z", 2) == 0)))
         found = s;
     return found;
 }

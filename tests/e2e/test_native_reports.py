@@ -92,6 +92,7 @@ def clusters(daemon, reports):
         answer = daemon.get('/v1/reports/' + report['id'])
         groups.setdefault(answer['cluster_id'], set()).add(report['id'])
     titles = {c['id']: c['title'] for c in daemon.all_items('/v1/clusters?include_hidden=1')}
+    titles[None] = '(no stack)'
     return {(titles[k], tuple(sorted(v))) for k, v in groups.items()}
 
 
