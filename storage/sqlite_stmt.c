@@ -141,7 +141,8 @@ sqlite3_stmt *sql_bind(struct sql_conn *c, enum sql_query q, const struct sql_va
                        size_t count, struct error *err)
 {
     sqlite3_stmt *st = prepared(c, q, err);
-    for (size_t i = 0; st && i < count; i++) {
+    size_t parameters = st ? (size_t)sqlite3_bind_parameter_count(st) : 0;
+    for (size_t i = 0; i < count && i < parameters; i++) {
         int rc = bind_value(st, (int)i + 1, &values[i]);
         if (rc) {
             sql_error(c, rc, sql_query_names[q], err);

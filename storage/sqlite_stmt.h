@@ -83,7 +83,8 @@ enum err sql_set(struct sql_conn *c, enum sql_query q, struct error *err);
 /* Prepares every query: ERR_FORMAT when the schema lacks something. */
 enum err sql_prepare_all(struct sql_conn *c, struct error *err);
 
-/* The statement, bound and ready; NULL (and *err) on failure. */
+/* The statement, bound and ready; NULL (and *err) on failure. Values past the last parameter that a
+ * query has are left out: filters come whole. */
 sqlite3_stmt *sql_bind(struct sql_conn *c, enum sql_query q, const struct sql_value *values,
                        size_t count, struct error *err);
 /* *ret_row: there is a row to look at; else the statement has ended and is reset. */

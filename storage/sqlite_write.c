@@ -114,6 +114,8 @@ enum err sqlite_apply(struct storage *base, struct write_op *op, struct error *e
     if (s->group_lost)
         return error_set(err, s->group_error.code, "%s", s->group_error.text);
     arena_reset(&s->scratch);
+    const int64_t next_report = s->next_report;
+    const int64_t next_stack = s->next_stack;
     enum err rc = sql_run0(&s->conn, SQL_SAVEPOINT, &why);
     if (!rc) {
         rc = apply_functions[op->kind](s, op, &why);
@@ -123,6 +125,8 @@ enum err sqlite_apply(struct storage *base, struct write_op *op, struct error *e
     if (!rc)
         return ERR_OK;
     forget(s);
+    s->next_report = next_report;
+    s->next_stack = next_stack;
     if (!sqlite3_get_autocommit(s->conn.db) && !sql_run0(&s->conn, SQL_ROLLBACK_TO, NULL) &&
         !sql_run0(&s->conn, SQL_RELEASE, NULL))
         return error_set(err, rc, "%s", why.text);

@@ -9,6 +9,7 @@
 
 static const struct storage_backend *const backends[] = {
     &storage_backend_sqlite,
+    &storage_backend_memory,
 };
 
 enum err storage_open(const struct storage_options *options, struct storage **ret,

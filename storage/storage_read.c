@@ -14,6 +14,14 @@ void read_filter_init(struct read_filter *f)
     f->min_duration_ms = -1;
 }
 
+/* Nothing asked for. */
+static const struct read_filter everything = {
+    .kind = -1,
+    .since_ms = INT64_MIN,
+    .until_ms = INT64_MIN,
+    .min_duration_ms = -1,
+};
+
 static enum err check_limit(size_t limit, struct error *err)
 {
     if (limit == 0 || limit > READ_LIMIT_MAX)
@@ -191,6 +199,8 @@ enum err read_clusters(struct storage_reader *r, const struct read_filter *f,
                        struct arena *arena, struct cluster_row **ret, size_t *ret_count,
                        const char **ret_next, struct error *err)
 {
+    if (!f)
+        f = &everything;
     enum err rc = check_limit(limit, err);
     if (rc)
         return rc;
@@ -205,6 +215,8 @@ enum err read_clusters(struct storage_reader *r, const struct read_filter *f,
 enum err read_cluster(struct storage_reader *r, uint64_t id, const struct read_filter *f,
                       struct arena *arena, struct cluster_row *ret, struct error *err)
 {
+    if (!f)
+        f = &everything;
     enum err rc = r->backend->read_begin(r, err);
     if (rc)
         return rc;
@@ -244,6 +256,12 @@ enum err read_breakdown(struct storage_reader *r, uint64_t cluster_id, const str
                         struct arena *arena, struct breakdown_row **ret, size_t *ret_count,
                         struct breakdown_scope *ret_scope, struct error *err)
 {
+    if (!f)
+        f = &everything;
+    if (by == BY_NONE)
+        return error_set(err, ERR_INVALID, "a breakdown needs a dimension");
+    if (by == by2)
+        return error_set(err, ERR_INVALID, "the two dimensions of a breakdown must differ");
     enum err rc = check_limit(limit, err);
     if (rc)
         return rc;
@@ -261,6 +279,8 @@ enum err read_cluster_reports(struct storage_reader *r, uint64_t cluster_id,
                               struct arena *arena, struct report_row **ret, size_t *ret_count,
                               const char **ret_next, struct error *err)
 {
+    if (!f)
+        f = &everything;
     enum err rc = check_limit(limit, err);
     if (rc)
         return rc;
@@ -299,6 +319,8 @@ enum err read_symbolication(struct storage_reader *r, const char *bundle_id, con
                             size_t limit, struct arena *arena, struct symbolication_row **ret,
                             size_t *ret_count, struct error *err)
 {
+    if (strcmp(by, "app") != 0 && strcmp(by, "version") != 0 && strcmp(by, "image") != 0)
+        return error_set(err, ERR_INVALID, "symbolication is by app, version or image");
     enum err rc = check_limit(limit, err);
     if (rc)
         return rc;

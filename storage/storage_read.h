@@ -158,7 +158,9 @@ enum err read_missing(struct storage_reader *r, const char *bundle_id, size_t li
 
 /* --- clusters and reports ------------------------------------------------------------------- */
 
-/* NULL / -1 / INT64_MIN: not asked for. */
+/* NULL / -1 / INT64_MIN: not asked for. A filter that is NULL asks for everything. Times that are
+ * midnights UTC are answered from counters, for ever; others from reports, inside their
+ * retention. */
 struct read_filter {
     const char *bundle_id;
     const char *version;
@@ -209,12 +211,13 @@ struct cluster_row {
     bool provisional;
     bool hidden;
     struct duration_figures figures; /* under the filter */
-    uint64_t devices;                /* distinct models touched (raw reports) */
+    uint64_t devices; /* distinct models that ever were touched, whatever the filter */
     uint64_t versions;
     uint64_t stacks;
     int64_t first_seen_ms;
     int64_t last_seen_ms;
-    struct trend_point trend[14]; /* last 14 days up to the newest report, oldest first */
+    /* Last 14 days up to the app's newest report, oldest first, whatever the filter. */
+    struct trend_point trend[14];
     size_t trend_count;
 };
 
@@ -299,14 +302,15 @@ struct report_row {
     const int32_t *frame_gaps_ms;
     size_t frame_gap_count;
     bool has_stack;
+    /* From here on filled by read_report only. */
     const uint64_t *addresses; /* as many as the stack has raw frames */
-    struct stack_row stack;    /* filled by read_report only, as are samples and threads */
+    struct stack_row stack;
     struct sample_row *samples;
     size_t sample_count;
     struct thread_row *threads;
     size_t thread_count;
 };
-/* Newest first. */
+/* In the order of receipt, newest first. `cluster_id` 0: of all. No stacks, samples, threads. */
 enum err read_cluster_reports(struct storage_reader *r, uint64_t cluster_id,
                               const struct read_filter *f, size_t limit, const char *cursor,
                               struct arena *arena, struct report_row **ret, size_t *ret_count,

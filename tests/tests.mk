@@ -2,7 +2,7 @@
 
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/unit/%)
-SUPPORT_SRC := $(wildcard tests/support/*.c)
+SUPPORT_SRC := $(wildcard tests/support/*.c tests/conformance/*.c)
 SUPPORT_OBJ := $(SUPPORT_SRC:%.c=$(BUILD)/%.o)
 CHECK_LIBS := $(shell pkg-config --libs check 2>/dev/null)
 

@@ -396,7 +396,7 @@ WHERE s.id = ?1 AND s.state = 1
     AND NOT EXISTS (SELECT 1 FROM reports WHERE stack_id = ?1)
     AND NOT EXISTS (SELECT 1 FROM samples WHERE stack_id = ?1)
     AND NOT EXISTS (SELECT 1 FROM threads WHERE stack_id = ?1)
-ORDER BY h.count DESC, h.hash LIMIT 1;
+ORDER BY h.weighted DESC, h.hash LIMIT 1;
 
 -- name: counters_fold
 INSERT INTO counters (stack_id, day, build_id, kind, count, weighted, stall_ms, hist)
@@ -485,3 +485,375 @@ WHERE i.app_id = (SELECT id FROM apps WHERE bundle_id = ?1) AND i.client_id = ?2
 
 -- name: tokens_all
 SELECT id, hash, scopes, name, bundle_id, created_ms FROM tokens ORDER BY id;
+
+-- === reading: symbol files =======================================================================
+
+-- name: upload_get
+SELECT state, reason, spool_file, sha256, size, created_ms, system FROM uploads WHERE id = ?1;
+
+-- name: upload_by_sha256
+SELECT u.id FROM uploads u
+WHERE u.sha256 = ?1 AND u.state = 2 AND u.slice_count > 0
+    AND u.slice_count = (SELECT count(*) FROM slices x WHERE x.upload_id = u.id)
+ORDER BY u.id DESC LIMIT 1;
+
+-- name: uploads_waiting
+SELECT id FROM uploads WHERE state < 2 ORDER BY id;
+
+-- name: upload_slices
+SELECT x.id, x.upload_id, x.uuid, x.name, x.member, x.arch, x.reason, x.indexed, x.current,
+    x.has_dwarf, x.functions, x.lines, x.inlines, x.index_bytes, x.text_vmaddr, x.text_size,
+    x.object_sha256, x.object_bytes, x.created_ms, u.system, u.bundle_id, u.version, u.build,
+    u.os_build
+FROM slices x JOIN uploads u ON u.id = x.upload_id WHERE x.upload_id = ?1 ORDER BY x.id;
+
+-- name: symbol_get
+SELECT x.id, x.upload_id, x.uuid, x.name, x.member, x.arch, x.reason, x.indexed, x.current,
+    x.has_dwarf, x.functions, x.lines, x.inlines, x.index_bytes, x.text_vmaddr, x.text_size,
+    x.object_sha256, x.object_bytes, x.created_ms, u.system, u.bundle_id, u.version, u.build,
+    u.os_build
+FROM slices x JOIN uploads u ON u.id = x.upload_id
+WHERE x.uuid = ?1 AND x.uuid <> zeroblob(16) ORDER BY x.current DESC, x.id DESC;
+
+-- An app's symbol files: uploaded for it, or of an image that its reports named.
+-- name: symbols_page
+SELECT x.id, x.upload_id, x.uuid, x.name, x.member, x.arch, x.reason, x.indexed, x.current,
+    x.has_dwarf, x.functions, x.lines, x.inlines, x.index_bytes, x.text_vmaddr, x.text_size,
+    x.object_sha256, x.object_bytes, x.created_ms, u.system, u.bundle_id, u.version, u.build,
+    u.os_build
+FROM slices x JOIN uploads u ON u.id = x.upload_id
+WHERE x.current = 1 AND x.id < ?2
+    AND (?1 IS NULL OR u.bundle_id = ?1 OR EXISTS (
+        SELECT 1 FROM images i
+        WHERE i.app_id = (SELECT id FROM apps WHERE bundle_id = ?1) AND i.uuid = x.uuid))
+ORDER BY x.id DESC LIMIT ?3;
+
+-- name: symbols_more
+SELECT x.id
+FROM slices x JOIN uploads u ON u.id = x.upload_id
+WHERE x.current = 1 AND x.id < ?2
+    AND (?1 IS NULL OR u.bundle_id = ?1 OR EXISTS (
+        SELECT 1 FROM images i
+        WHERE i.app_id = (SELECT id FROM apps WHERE bundle_id = ?1) AND i.uuid = x.uuid))
+LIMIT 1;
+
+-- Images without a UUID and slide groups (kinds 2 and 3) have no file anybody could send.
+-- name: missing_all
+SELECT m.uuid, coalesce(i.name, ''), i.arch, coalesce(i.class, 0), a.bundle_id, sum(s.count),
+    sum(m.frames), min(CASE WHEN s.count > 0 THEN s.first_seen_ms ELSE s.created_ms END),
+    max(CASE WHEN s.count > 0 THEN s.last_seen_ms ELSE s.created_ms END)
+FROM stack_missing m JOIN stacks s ON s.id = m.stack_id JOIN apps a ON a.id = s.app_id
+    LEFT JOIN images i ON i.app_id = s.app_id AND i.uuid = m.uuid
+WHERE (?1 IS NULL OR a.bundle_id = ?1) AND coalesce(i.kind, 1) = 1
+    AND NOT EXISTS (SELECT 1 FROM slices x WHERE x.uuid = m.uuid AND x.current = 1)
+GROUP BY m.uuid, s.app_id;
+
+-- name: missing_versions
+SELECT d.value, d.value2
+FROM stack_missing m JOIN stacks s ON s.id = m.stack_id JOIN counters c ON c.stack_id = s.id
+    JOIN dict d ON d.id = c.build_id
+WHERE m.uuid = ?1 AND s.app_id = (SELECT id FROM apps WHERE bundle_id = ?2)
+GROUP BY d.id ORDER BY max(c.day) DESC, d.value DESC, d.value2 DESC LIMIT ?3;
+
+-- === reading: figures ============================================================================
+
+-- ?1 to ?11 are those of sqlite_filter_values(); all rows have one shape (struct figure_row).
+
+-- name: report_first_id
+SELECT min(first_id) FROM report_days WHERE day >= ?1;
+
+-- name: figures_counters_cluster
+SELECT c.build_id, 0, 0, 0, c.day, c.count, c.weighted, c.stall_ms, c.hist
+FROM stacks s JOIN counters c ON c.stack_id = s.id
+WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)
+    AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)));
+
+-- name: figures_counters_app
+SELECT c.build_id, 0, 0, 0, c.day, c.count, c.weighted, c.stall_ms, c.hist
+FROM stacks s JOIN counters c ON c.stack_id = s.id
+WHERE s.state = 2 AND s.hash = x'' AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)
+    AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)));
+
+-- name: figures_devices_cluster
+SELECT 0, c.device_id, c.os_id, 0, c.week, c.count, c.weighted, c.stall_ms, c.hist
+FROM stacks s JOIN week_devices c ON c.stack_id = s.id
+WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND c.week >= ?8 AND c.week < ?9
+    AND (?4 IS NULL OR c.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR c.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5));
+
+-- name: figures_devices_app
+SELECT 0, c.device_id, c.os_id, 0, c.week, c.count, c.weighted, c.stall_ms, c.hist
+FROM stacks s JOIN week_devices c ON c.stack_id = s.id
+WHERE s.state = 2 AND s.hash = x'' AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND c.week >= ?8 AND c.week < ?9
+    AND (?4 IS NULL OR c.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR c.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5));
+
+-- name: figures_pages_cluster
+SELECT c.build_id, 0, 0, c.page_id, c.week, c.count, c.weighted, c.stall_ms, c.hist
+FROM stacks s JOIN week_pages c ON c.stack_id = s.id
+WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND c.week >= ?8 AND c.week < ?9
+    AND (?6 IS NULL OR c.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6))
+    AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)));
+
+-- name: figures_pages_app
+SELECT c.build_id, 0, 0, c.page_id, c.week, c.count, c.weighted, c.stall_ms, c.hist
+FROM stacks s JOIN week_pages c ON c.stack_id = s.id
+WHERE s.state = 2 AND s.hash = x'' AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND c.week >= ?8 AND c.week < ?9
+    AND (?6 IS NULL OR c.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6))
+    AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)));
+
+-- name: figures_reports_cluster
+SELECT r.build_id, r.device_id, r.os_id, r.page_id, r.time_ms, 1, 1000000 + r.weight_above,
+    r.duration_ms
+FROM stacks s JOIN reports r ON r.stack_id = s.id
+WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
+    AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
+    AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)))
+    AND (?4 IS NULL OR r.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
+    AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6));
+
+-- name: figures_reports_app
+SELECT r.build_id, r.device_id, r.os_id, r.page_id, r.time_ms, 1, 1000000 + r.weight_above,
+    r.duration_ms
+FROM reports r CROSS JOIN stacks s ON s.id = r.stack_id
+WHERE (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
+    AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
+    AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)))
+    AND (?4 IS NULL OR r.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
+    AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6));
+
+-- === reading: clusters ===========================================================================
+
+-- Ascending ids; what the filter says about clusters themselves (?1 bundle id, ?2 category,
+-- ?3 state, ?4 text, ?5 idle ones too), with the sums of their stacks.
+-- name: clusters_matching
+SELECT c.id, t.count, t.stall_ms, t.first_seen_ms, t.last_seen_ms
+FROM clusters c JOIN cluster_totals t ON t.cluster_id = c.id
+WHERE t.count > 0 AND (?1 IS NULL OR c.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND (?2 IS NULL OR c.category = ?2) AND (?3 IS NULL OR c.state = ?3)
+    AND (?5 <> 0 OR c.hidden = 0)
+    AND (?4 IS NULL OR instr(lower(c.title), lower(?4)) > 0
+        OR instr(lower(coalesce(c.function, '')), lower(?4)) > 0
+        OR instr(lower(coalesce(c.file, '')), lower(?4)) > 0)
+ORDER BY c.id;
+
+-- name: clusters_by_counters
+SELECT s.cluster_id, sum(c.count), sum(c.stall_ms)
+FROM stacks s JOIN counters c ON c.stack_id = s.id
+WHERE s.cluster_id IS NOT NULL AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)
+    AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)))
+GROUP BY s.cluster_id ORDER BY s.cluster_id;
+
+-- name: clusters_by_reports
+SELECT s.cluster_id, count(*), coalesce(sum(min(r.duration_ms, 1000000000)), 0)
+FROM reports r CROSS JOIN stacks s ON s.id = r.stack_id
+WHERE s.cluster_id IS NOT NULL AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
+    AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
+    AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)))
+    AND (?4 IS NULL OR r.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
+    AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6))
+GROUP BY s.cluster_id ORDER BY s.cluster_id;
+
+-- name: cluster_living
+SELECT id FROM clusters WHERE id = ?1
+UNION ALL SELECT cluster_id FROM cluster_aliases WHERE alias = ?1 LIMIT 1;
+
+-- name: cluster_get
+SELECT a.bundle_id, c.title, c.function, c.file, c.image, c.category, c.owner, c.state,
+    c.resolved_in, c.note, c.key_text, c.rules_version, c.kind, c.provisional, c.hidden,
+    t.count, t.weighted, t.stall_ms, t.hist, t.first_seen_ms, t.last_seen_ms,
+    (SELECT last_seen_ms FROM stacks WHERE id = a.total_id)
+FROM clusters c JOIN cluster_totals t ON t.cluster_id = c.id JOIN apps a ON a.id = c.app_id
+WHERE c.id = ?1;
+
+-- name: cluster_devices
+SELECT count(DISTINCT d.value)
+FROM stacks s JOIN week_devices w ON w.stack_id = s.id JOIN dict d ON d.id = w.device_id
+WHERE s.cluster_id = ?1 AND d.value <> '';
+
+-- name: cluster_versions
+SELECT count(DISTINCT d.value)
+FROM stacks s JOIN counters w ON w.stack_id = s.id JOIN dict d ON d.id = w.build_id
+WHERE s.cluster_id = ?1 AND d.value <> '';
+
+-- name: cluster_stack_count
+SELECT count(*) FROM stacks WHERE cluster_id = ?1 AND count > 0;
+
+-- name: cluster_trend
+SELECT c.day, sum(c.count) FROM stacks s JOIN counters c ON c.stack_id = s.id
+WHERE s.cluster_id = ?1 AND c.day >= ?2 AND c.day <= ?3 GROUP BY c.day;
+
+-- name: cluster_aliases_of
+SELECT alias FROM cluster_aliases WHERE cluster_id = ?1 ORDER BY alias;
+
+-- name: cluster_stacks
+SELECT s.id, s.count, s.weighted, s.stall_ms, s.state, s.provisional, s.first_seen_ms,
+    s.last_seen_ms, a.bundle_id, d.raw, d.resolved
+FROM stacks s JOIN apps a ON a.id = s.app_id JOIN stack_data d ON d.stack_id = s.id
+WHERE s.cluster_id = ?1 AND s.count > 0 ORDER BY s.weighted DESC, s.hash LIMIT ?2;
+
+-- name: stack_get
+SELECT s.id, s.count, s.weighted, s.stall_ms, s.state, s.provisional, s.first_seen_ms,
+    s.last_seen_ms, a.bundle_id, d.raw, d.resolved
+FROM stacks s JOIN apps a ON a.id = s.app_id JOIN stack_data d ON d.stack_id = s.id
+WHERE s.id = ?1;
+
+-- name: name_text
+SELECT value FROM names WHERE id = ?1;
+
+-- name: dict_text
+SELECT value, value2 FROM dict WHERE id = ?1;
+
+-- === reading: reports ============================================================================
+
+-- Two ways to the newest reports of a cluster (?12; NULL: of the app) below an id (?13): from its
+-- stacks, good for small clusters, and down from the newest report, good for large ones.
+-- name: reports_of_stacks
+SELECT r.id FROM stacks s CROSS JOIN reports r ON r.stack_id = s.id
+WHERE s.cluster_id = ?12 AND r.id < ?13 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
+    AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
+    AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)))
+    AND (?4 IS NULL OR r.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
+    AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6))
+ORDER BY r.id DESC LIMIT ?14;
+
+-- name: reports_newest
+SELECT r.id FROM reports r CROSS JOIN stacks s ON s.id = r.stack_id
+WHERE (?12 IS NULL OR s.cluster_id = ?12) AND r.id < ?13 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
+    AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
+    AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)))
+    AND (?4 IS NULL OR r.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
+    AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6))
+ORDER BY r.id DESC LIMIT ?14;
+
+-- name: report_span
+SELECT max(id) - min(id) + 1 FROM reports;
+
+-- name: report_oldest
+SELECT time_ms + delay_ms FROM reports ORDER BY id LIMIT 1;
+
+-- name: cluster_count
+SELECT count FROM cluster_totals WHERE cluster_id = ?1;
+
+-- name: report_get
+SELECT r.flags, r.time_ms, r.delay_ms, r.duration_ms, r.weight_above, r.cpu, r.memory, r.client_id,
+    r.addresses, r.stack_id, a.bundle_id, coalesce(s.cluster_id, 0), s.state,
+    b.value, b.value2, d.value, d.value2, o.value, o.value2, p.value, w.value, t.value
+FROM reports r JOIN stacks s ON s.id = r.stack_id JOIN apps a ON a.id = s.app_id
+    JOIN dict b ON b.id = r.build_id JOIN dict d ON d.id = r.device_id
+    JOIN dict o ON o.id = r.os_id JOIN dict p ON p.id = r.page_id JOIN dict w ON w.id = r.path_id
+    LEFT JOIN dict t ON t.id = r.threshold_id
+WHERE r.id = ?1;
+
+-- name: report_extra_get
+SELECT device_time_ms, stack_skipped, tags, frame_gaps FROM report_extra WHERE report_id = ?1;
+
+-- name: samples_of
+SELECT offset_ms, repeat_count, coalesce(cpu, -1), thread_state, stack_id, addresses
+FROM samples WHERE report_id = ?1 ORDER BY seq;
+
+-- name: threads_of
+SELECT tid, name, state, stalled, coalesce(stack_id, 0), waits_kind, waits_address, owner_tid,
+    addresses
+FROM threads WHERE report_id = ?1 ORDER BY seq;
+
+-- One look a day that has ids, newest first.
+-- name: report_by_hash
+WITH RECURSIVE days (day) AS (
+    SELECT max(day) FROM report_ids
+    UNION ALL
+    SELECT (SELECT max(i.day) FROM report_ids i WHERE i.day < days.day) FROM days
+    WHERE days.day IS NOT NULL)
+SELECT i.report_id FROM days JOIN report_ids i ON i.day = days.day AND i.hash = ?1
+WHERE EXISTS (SELECT 1 FROM reports r WHERE r.id = i.report_id)
+ORDER BY i.report_id DESC LIMIT 1;
+
+-- name: app_names
+SELECT bundle_id FROM apps WHERE ?1 IS NULL OR bundle_id = ?1;
+
+-- === reading: statistics =========================================================================
+
+-- name: stats_apps
+SELECT count(*), coalesce(sum(s.count), 0)
+FROM apps a JOIN stacks s ON s.id = a.total_id WHERE ?1 IS NULL OR a.bundle_id = ?1;
+
+-- name: stats_stacks
+SELECT count(*), coalesce(sum(state = 0), 0), coalesce(sum(provisional), 0),
+    coalesce(sum(count * app_frames), 0), coalesce(sum(count * app_named), 0)
+FROM stacks
+WHERE state < 2 AND (?1 IS NULL OR app_id = (SELECT id FROM apps WHERE bundle_id = ?1));
+
+-- name: stats_clusters
+SELECT count(*) FROM clusters c JOIN cluster_totals t ON t.cluster_id = c.id
+WHERE t.count > 0 AND (?1 IS NULL OR c.app_id = (SELECT id FROM apps WHERE bundle_id = ?1));
+
+-- name: stats_symbols
+SELECT count(*)
+FROM slices x JOIN uploads u ON u.id = x.upload_id
+WHERE x.current = 1
+    AND (?1 IS NULL OR u.bundle_id = ?1 OR EXISTS (
+        SELECT 1 FROM images i
+        WHERE i.app_id = (SELECT id FROM apps WHERE bundle_id = ?1) AND i.uuid = x.uuid));
+
+-- name: stats_uploads
+SELECT count(*) FROM uploads WHERE state < 2;
+
+-- name: stats_bytes
+SELECT c.page_count * s.page_size FROM pragma_page_count c, pragma_page_size s;
+
+-- name: symbolication_by_app
+SELECT a.bundle_id, sum(s.count * s.app_frames) AS frames, sum(s.count * s.app_named)
+FROM stacks s JOIN apps a ON a.id = s.app_id
+WHERE s.state < 2 AND (?1 IS NULL OR a.bundle_id = ?1)
+GROUP BY s.app_id HAVING frames > 0 ORDER BY frames DESC, a.bundle_id LIMIT ?2;
+
+-- name: symbolication_by_version
+SELECT a.bundle_id || ' ' || d.value, sum(c.count * s.app_frames) AS frames,
+    sum(c.count * s.app_named)
+FROM stacks s JOIN apps a ON a.id = s.app_id JOIN counters c ON c.stack_id = s.id
+    JOIN dict d ON d.id = c.build_id
+WHERE s.state < 2 AND (?1 IS NULL OR a.bundle_id = ?1)
+GROUP BY s.app_id, d.value HAVING frames > 0 ORDER BY frames DESC, 1 LIMIT ?2;
+
+-- name: symbolication_stacks
+SELECT s.count, d.raw, d.resolved
+FROM stacks s JOIN stack_data d ON d.stack_id = s.id
+WHERE s.state < 2 AND s.count > 0 AND d.resolved IS NOT NULL
+    AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1));

@@ -1,0 +1,43 @@
+/*
+ * breakdown - sums by one or two dimensions.
+ *
+ * Purpose: shared by the backends: rows come in with numbers for values, go out as texts, largest
+ * first, with shares.
+ *
+ * Invariants: values of equal text are one row (a device model of two archs, a version of two
+ * builds); ties are in the order of their texts.
+ *
+ * Threads: one owner. Memory: breakdown_init/breakdown_done; results in the arena.
+ */
+#ifndef STALLSYM_STORAGE_BREAKDOWN_H
+#define STALLSYM_STORAGE_BREAKDOWN_H
+
+#include "storage/figures.h"
+#include "storage/storage_read.h"
+
+struct breakdown_entry {
+    int64_t key, key2;
+    const char *value, *value2;
+    struct figures figures;
+};
+
+struct breakdown {
+    struct breakdown_entry *entries;
+    size_t count, cap;
+    uint32_t *slots; /* index + 1 */
+    size_t slot_count;
+};
+
+void breakdown_init(struct breakdown *b);
+void breakdown_done(struct breakdown *b);
+/* The sums of a pair of values; NULL without memory or above BREAKDOWN_MAX pairs. */
+struct figures *breakdown_at(struct breakdown *b, int64_t key, int64_t key2);
+#define BREAKDOWN_MAX 1000000
+
+/* Once all entries have their texts: merges equal ones and makes the rows. `app` (may be NULL: the
+ * same) holds the app's sums. */
+enum err breakdown_rows(struct breakdown *b, struct breakdown *app, size_t limit,
+                        struct arena *arena, struct breakdown_row **ret, size_t *ret_count,
+                        struct error *err);
+
+#endif

@@ -1,0 +1,190 @@
+/* The memory backend's images, layouts and slide groups. */
+#include <string.h>
+
+#include "storage/memory_state.h"
+
+enum err mem_daily(struct mem_storage *m, size_t app, enum mem_value_kind kind, int32_t day,
+                   bool *ret_allowed, struct error *err)
+{
+    struct mem_state *s = m->work;
+    struct mem_day *d = NULL;
+    for (size_t i = 0; i < s->days_count && !d; i++) {
+        if (s->days[i].app == app && s->days[i].kind == kind && s->days[i].day == day)
+            d = &s->days[i];
+    }
+    *ret_allowed = (d ? d->added : 0) < m->daily_values;
+    if (!*ret_allowed)
+        return ERR_OK;
+    if (!d) {
+        if (!(d = mem_add(s, days)))
+            return mem_no_memory(err);
+        *d = (struct mem_day){app, kind, day, 0};
+    }
+    d->added++;
+    return ERR_OK;
+}
+
+bool mem_is_member(const struct mem_state *s, const struct uuid *group, const struct uuid *uuid)
+{
+    for (size_t i = 0; i < s->members_count; i++) {
+        if (uuid_equal(&s->members[i].group, group) && uuid_equal(&s->members[i].uuid, uuid))
+            return true;
+    }
+    return false;
+}
+
+static struct mem_layout *layout_of(struct mem_state *s, const struct uuid *uuid)
+{
+    for (size_t i = 0; i < s->layouts_count; i++) {
+        if (uuid_equal(&s->layouts[i].row.uuid, uuid))
+            return &s->layouts[i];
+    }
+    return NULL;
+}
+
+bool mem_uses(const struct mem_stack *k, const struct uuid *uuid)
+{
+    return memmem(k->raw, k->raw_len, uuid, sizeof(*uuid)) != NULL;
+}
+
+bool mem_misses(const struct mem_stack *k, const struct uuid *uuid)
+{
+    for (size_t i = 0; i < k->missing_count; i++) {
+        if (uuid_equal(&k->missing[i], uuid))
+            return true;
+    }
+    return false;
+}
+
+void mem_repend_stack(struct mem_stack *k)
+{
+    k->pending = true;
+    k->generation++;
+}
+
+void mem_disturb(struct mem_state *s, const struct uuid *uuid)
+{
+    for (size_t i = 0; i < s->stacks_count; i++) {
+        if (s->stacks[i].pending && mem_uses(&s->stacks[i], uuid))
+            s->stacks[i].generation++;
+    }
+}
+
+enum err mem_learn_layout(struct mem_storage *m, const struct uuid *uuid, uint64_t vmaddr,
+                          uint64_t size, bool trusted, bool *ret_changed, struct error *err)
+{
+    struct mem_layout *l = layout_of(m->work, uuid);
+    *ret_changed = !l || (trusted && (l->row.vmaddr != vmaddr || l->row.size != size));
+    if (l && !trusted)
+        return ERR_OK;
+    if (!l && !(l = mem_add(m->work, layouts)))
+        return mem_no_memory(err);
+    *l = (struct mem_layout){{*uuid, vmaddr, size}, trusted};
+    return ERR_OK;
+}
+
+static enum err learn_name(struct mem_storage *m, size_t app, int32_t day, const struct op_image *o,
+                           struct error *err)
+{
+    struct mem_state *s = m->work;
+    bool allowed = true;
+    for (size_t i = 0; i < s->images_count; i++) {
+        if (s->images[i].app == app && uuid_equal(&s->images[i].row.id, &o->id))
+            return ERR_OK;
+    }
+    enum err rc = mem_daily(m, app, MEM_IMAGE, day, &allowed, err);
+    if (rc || !allowed)
+        return rc;
+    struct mem_image *image = mem_add(s, images);
+    if (!image)
+        return mem_no_memory(err);
+    image->app = app;
+    image->row.id = o->id;
+    image->row.kind = o->kind;
+    image->row.class = o->class;
+    image->row.name = arena_strdup(&m->arena, o->name ? o->name : "");
+    image->row.arch = o->arch ? arena_strdup(&m->arena, o->arch) : NULL;
+    return image->row.name && (image->row.arch || !o->arch) ? ERR_OK : mem_no_memory(err);
+}
+
+/* *ret_placed: a place that nobody knew is known now. */
+static enum err learn_place(struct mem_storage *m, size_t app, int32_t day,
+                            const struct op_image *o, bool *ret_placed, struct error *err)
+{
+    bool allowed = true;
+    if (!o->has_vmaddr || o->kind != IMAGE_UUID || layout_of(m->work, &o->id))
+        return ERR_OK;
+    enum err rc = mem_daily(m, app, MEM_LAYOUT, day, &allowed, err);
+    if (rc || !allowed)
+        return rc;
+    return mem_learn_layout(m, &o->id, o->vmaddr, 0, false, ret_placed, err);
+}
+
+#define CHANGED_MAX 1024
+
+struct changed_groups {
+    struct uuid items[CHANGED_MAX];
+    size_t count;
+};
+
+static void note_group(struct changed_groups *c, const struct uuid *group)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (uuid_equal(&c->items[i], group))
+            return;
+    }
+    if (c->count < CHANGED_MAX)
+        c->items[c->count++] = *group;
+}
+
+/* Every stack is turned back once, however many of its groups changed. */
+static void groups_changed(struct mem_state *s, const struct changed_groups *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        mem_disturb(s, &c->items[i]);
+    for (size_t k = 0; k < s->stacks_count; k++) {
+        bool misses = false;
+        for (size_t i = 0; i < c->count && !misses; i++)
+            misses = mem_misses(&s->stacks[k], &c->items[i]);
+        if (misses)
+            mem_repend_stack(&s->stacks[k]);
+    }
+}
+
+static enum err learn_member(struct mem_storage *m, const struct op_image *o,
+                             struct changed_groups *changed, struct error *err)
+{
+    if (!o->in_group || mem_is_member(m->work, &o->group, &o->id))
+        return ERR_OK;
+    struct mem_member *member = mem_add(m->work, members);
+    if (!member)
+        return mem_no_memory(err);
+    *member = (struct mem_member){o->group, o->id};
+    if (layout_of(m->work, &o->id))
+        note_group(changed, &o->group);
+    return ERR_OK;
+}
+
+enum err mem_learn_images(struct mem_storage *m, size_t app, int32_t day,
+                          const struct op_image *images, size_t count, struct error *err)
+{
+    struct mem_state *s = m->work;
+    struct changed_groups changed = {.count = 0};
+    enum err rc = ERR_OK;
+    for (size_t i = 0; i < count && !rc; i++) {
+        const struct op_image *o = &images[i];
+        bool placed = false;
+        rc = learn_name(m, app, day, o, err);
+        if (!rc)
+            rc = learn_place(m, app, day, o, &placed, err);
+        if (!rc)
+            rc = learn_member(m, o, &changed, err);
+        for (size_t k = 0; placed && k < s->members_count; k++) {
+            if (uuid_equal(&s->members[k].uuid, &o->id))
+                note_group(&changed, &s->members[k].group);
+        }
+    }
+    if (!rc)
+        groups_changed(s, &changed);
+    return rc;
+}

@@ -1,0 +1,93 @@
+/*
+ * memory_read - the memory backend's answers to storage_read.h.
+ *
+ * Purpose: declares what memory_read_*.c define and memory_backend.c puts into its table.
+ *
+ * Threads: one reader, one thread. Memory: results in the caller's arena; texts are the storage's
+ * and live as long as it.
+ */
+#ifndef STALLSYM_STORAGE_MEMORY_READ_H
+#define STALLSYM_STORAGE_MEMORY_READ_H
+
+#include "storage/memory_state.h"
+#include "storage/read_plan.h"
+
+static inline const struct mem_state *mem_read_state(struct storage_reader *r)
+{
+    return ((struct mem_reader *)r)->state;
+}
+
+/* A fact under a filter: its app, its time and what else is asked for. */
+bool mem_fact_matches(const struct mem_state *s, const struct mem_fact *f,
+                      const struct read_filter *filter);
+bool mem_report_matches(const struct mem_state *s, const struct mem_report *r,
+                        const struct read_filter *filter);
+/* The fact that the report added, as if it was added now (for filters and sums of reports). */
+struct mem_fact mem_fact_of_report(const struct mem_report *r);
+uint64_t mem_cluster_of_stack(const struct mem_state *s, uint64_t stack_id);
+/* 0: there is none and never was. */
+uint64_t mem_living(const struct mem_state *s, uint64_t cluster_id);
+enum err mem_fill_stack(const struct mem_state *s, const struct mem_stack *k, struct arena *arena,
+                        struct stack_row *ret, struct error *err);
+
+enum err mem_read_pending(struct storage_reader *r, uint64_t after_id, size_t limit,
+                          struct arena *arena, struct pending_stack **ret, size_t *ret_count,
+                          struct error *err);
+enum err mem_read_image(struct storage_reader *r, const char *bundle_id, const struct uuid *id,
+                        struct arena *arena, struct image_row *ret, struct error *err);
+enum err mem_read_group(struct storage_reader *r, const struct uuid *group, struct arena *arena,
+                        struct layout_row **ret, size_t *ret_count, struct error *err);
+enum err mem_read_layouts(struct storage_reader *r, size_t limit, struct arena *arena,
+                          struct layout_row **ret, size_t *ret_count, struct error *err);
+enum err mem_read_layout(struct storage_reader *r, const struct uuid *uuid, uint64_t *ret_vmaddr,
+                         struct error *err);
+enum err mem_read_image_set(struct storage_reader *r, const char *bundle_id, const char *image_set,
+                            struct arena *arena, const void **ret, size_t *ret_len,
+                            struct error *err);
+enum err mem_read_tokens(struct storage_reader *r, struct arena *arena, struct token_row **ret,
+                         size_t *ret_count, struct error *err);
+enum err mem_read_upload(struct storage_reader *r, uint64_t id, struct arena *arena,
+                         struct upload_row *ret, struct error *err);
+enum err mem_read_upload_by_sha256(struct storage_reader *r, const uint8_t sha256[SHA256_SIZE],
+                                   struct arena *arena, struct upload_row *ret, struct error *err);
+enum err mem_read_uploads_waiting(struct storage_reader *r, struct arena *arena, uint64_t **ret,
+                                  size_t *ret_count, struct error *err);
+enum err mem_read_symbols_present(struct storage_reader *r, const struct uuid *uuids, size_t count,
+                                  bool *present, struct error *err);
+enum err mem_read_symbols(struct storage_reader *r, const char *bundle_id, size_t limit,
+                          const char *cursor, struct arena *arena, struct slice_row **ret,
+                          size_t *ret_count, const char **ret_next, struct error *err);
+enum err mem_read_symbol(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
+                         struct slice_row **ret, size_t *ret_count, struct error *err);
+enum err mem_read_missing(struct storage_reader *r, const char *bundle_id, size_t limit,
+                          const char *cursor, struct arena *arena, struct missing_row **ret,
+                          size_t *ret_count, const char **ret_next, struct error *err);
+enum err mem_read_clusters(struct storage_reader *r, const struct read_filter *f,
+                           enum cluster_sort sort, size_t limit, const char *cursor,
+                           struct arena *arena, struct cluster_row **ret, size_t *ret_count,
+                           const char **ret_next, struct error *err);
+enum err mem_read_cluster(struct storage_reader *r, uint64_t id, const struct read_filter *f,
+                          struct arena *arena, struct cluster_row *ret, struct error *err);
+enum err mem_read_cluster_aliases(struct storage_reader *r, uint64_t id, struct arena *arena,
+                                  uint64_t **ret, size_t *ret_count, struct error *err);
+enum err mem_read_cluster_stacks(struct storage_reader *r, uint64_t id, size_t limit,
+                                 struct arena *arena, struct stack_row **ret, size_t *ret_count,
+                                 struct error *err);
+enum err mem_read_breakdown(struct storage_reader *r, uint64_t cluster_id,
+                            const struct read_filter *f, enum breakdown_by by,
+                            enum breakdown_by by2, size_t limit, struct arena *arena,
+                            struct breakdown_row **ret, size_t *ret_count,
+                            struct breakdown_scope *ret_scope, struct error *err);
+enum err mem_read_cluster_reports(struct storage_reader *r, uint64_t cluster_id,
+                                  const struct read_filter *f, size_t limit, const char *cursor,
+                                  struct arena *arena, struct report_row **ret, size_t *ret_count,
+                                  const char **ret_next, struct error *err);
+enum err mem_read_report(struct storage_reader *r, const char *bundle_id, const char *id,
+                         struct arena *arena, struct report_row *ret, struct error *err);
+enum err mem_read_stats(struct storage_reader *r, const char *bundle_id, struct stats_row *ret,
+                        struct error *err);
+enum err mem_read_symbolication(struct storage_reader *r, const char *bundle_id, const char *by,
+                                size_t limit, struct arena *arena, struct symbolication_row **ret,
+                                size_t *ret_count, struct error *err);
+
+#endif

@@ -1,0 +1,254 @@
+/*
+ * memory_state - the memory backend's tables.
+ *
+ * Purpose: a storage without a file, for tests and as the other opinion in the conformance suite.
+ * Where SQLite folds reports into counters, this one keeps a small fact of every report for ever
+ * and adds facts up at each question: slow, and hard to get wrong.
+ *
+ * Invariants: tables are flat arrays in order of insertion; what their pointers point to is never
+ * changed, only replaced, and lives until close. So a copy of the arrays is a snapshot: one is made
+ * before each op, one is published at each commit.
+ *
+ * Threads: see storage.h. Memory: mem_state_copy/mem_state_free; texts in `struct mem_storage`'s
+ * arena.
+ */
+#ifndef STALLSYM_STORAGE_MEMORY_STATE_H
+#define STALLSYM_STORAGE_MEMORY_STATE_H
+
+#include <pthread.h>
+
+#include "base/arena.h"
+#include "storage/figures.h"
+#include "storage/storage_backend.h"
+
+enum mem_value_kind {
+    MEM_BUILD,
+    MEM_DEVICE,
+    MEM_OS,
+    MEM_PAGE,
+    MEM_PATH,
+    MEM_THRESHOLD,
+    MEM_IMAGE,
+    MEM_IMAGE_SET,
+    MEM_LAYOUT,
+};
+
+struct mem_app {
+    const char *bundle_id;
+    int64_t total_id; /* a stack id that is not a stack: ids are those of the SQLite backend */
+};
+
+struct mem_value {
+    size_t app;
+    enum mem_value_kind kind;
+    const char *value, *value2;
+};
+
+struct mem_day {
+    size_t app;
+    enum mem_value_kind kind;
+    int32_t day;
+    uint32_t added;
+};
+
+struct mem_image {
+    size_t app;
+    struct image_row row;
+};
+
+struct mem_member {
+    struct uuid group, uuid;
+};
+
+struct mem_layout {
+    struct layout_row row;
+    bool trusted;
+};
+
+struct mem_set {
+    size_t app;
+    const char *client_id;
+    int64_t used_ms;
+    const void *data;
+    size_t len;
+};
+
+struct mem_cluster {
+    uint64_t id;
+    size_t app;
+    uint8_t key[16];
+    struct cluster_row row; /* texts and flags */
+};
+
+struct mem_alias {
+    uint64_t alias, cluster_id;
+};
+
+struct mem_move {
+    uint64_t from, to;
+    int64_t weighted, count;
+};
+
+struct mem_stack {
+    uint64_t id;
+    size_t app;
+    uint8_t hash[STACK_HASH_SIZE];
+    const void *raw;
+    size_t raw_len;
+    bool pending, provisional, give_up;
+    uint32_t generation;
+    uint64_t cluster_id; /* 0: none */
+    int64_t created_ms;
+    const struct resolved_stack *resolved; /* NULL before the first resolution */
+    const struct uuid *missing;
+    size_t missing_count;
+};
+
+/* What one report added to the sums. */
+struct mem_fact {
+    size_t app;
+    uint64_t stack_id; /* 0: none */
+    int64_t time_ms;
+    enum report_kind kind;
+    const char *version, *build, *device, *os_version, *page;
+    int64_t weighted;
+    int64_t duration_ms;
+};
+
+struct mem_id {
+    int32_t day;
+    uint8_t hash[REPORT_ID_HASH_SIZE];
+    uint64_t report_id;
+};
+
+struct mem_report {
+    uint64_t id;
+    size_t app;
+    uint64_t stack_id;          /* 0: none */
+    const struct op_report *op; /* a copy; its stack indexes mean nothing */
+    const uint64_t *sample_stacks;
+    const uint64_t *thread_stacks; /* 0: none */
+};
+
+struct mem_upload {
+    struct upload_row row; /* without slices */
+    const char *bundle_id, *version, *build, *os_build;
+    size_t slice_count;
+};
+
+struct mem_slice {
+    uint64_t id;
+    struct slice_row row;
+};
+
+struct mem_token {
+    struct token_row row;
+};
+
+#define MEM_TABLES(X)                                                                              \
+    X(app, apps)                                                                                   \
+    X(value, values)                                                                               \
+    X(day, days)                                                                                   \
+    X(image, images)                                                                               \
+    X(member, members)                                                                             \
+    X(layout, layouts)                                                                             \
+    X(set, sets)                                                                                   \
+    X(cluster, clusters)                                                                           \
+    X(alias, aliases)                                                                              \
+    X(move, moves)                                                                                 \
+    X(stack, stacks)                                                                               \
+    X(fact, facts)                                                                                 \
+    X(id, ids)                                                                                     \
+    X(report, reports)                                                                             \
+    X(upload, uploads)                                                                             \
+    X(slice, slices)                                                                               \
+    X(token, tokens)
+
+struct mem_state {
+#define MEM_FIELD(type, name)                                                                      \
+    struct mem_##type *name;                                                                       \
+    size_t name##_count, name##_cap;
+    MEM_TABLES(MEM_FIELD)
+#undef MEM_FIELD
+    uint64_t next_stack, next_report, next_cluster, next_upload, next_slice, next_token;
+    unsigned users; /* readers of a published state */
+};
+
+struct mem_storage {
+    struct storage base;
+    uint32_t retry_days, daily_values;
+    struct arena arena;     /* everything rows point to */
+    struct mem_state *work; /* the writer's */
+    bool in_group;
+    pthread_mutex_t lock;
+    struct mem_state *published;
+};
+
+struct mem_reader {
+    struct storage_reader base;
+    struct mem_storage *storage;
+    struct mem_state *state; /* between read_begin and read_end */
+    int64_t deadline_mono_ms;
+};
+
+struct mem_state *mem_state_copy(const struct mem_state *s);
+void mem_state_free(struct mem_state *s);
+/* Room for one more row, zeroed; NULL without memory. */
+void *mem_add_row(void **rows, size_t *count, size_t *cap, size_t size);
+#define mem_add(s, name)                                                                           \
+    (mem_add_row((void **)&(s)->name, &(s)->name##_count, &(s)->name##_cap, sizeof(*(s)->name))    \
+         ? &(s)->name[(s)->name##_count - 1]                                                       \
+         : NULL)
+/* Removes row `i`, keeping the order. */
+void mem_remove_row(void *rows, size_t *count, size_t size, size_t i);
+#define mem_remove(s, name, i) mem_remove_row((s)->name, &(s)->name##_count, sizeof(*(s)->name), i)
+
+static inline enum err mem_no_memory(struct error *err)
+{
+    return error_set(err, ERR_NO_MEMORY, "no memory");
+}
+
+/* SIZE_MAX: there is no such app. NULL asks for any and matches every app. */
+size_t mem_app_of(const struct mem_state *s, const char *bundle_id);
+struct mem_stack *mem_stack_of(const struct mem_state *s, uint64_t id);
+struct mem_cluster *mem_cluster_of(const struct mem_state *s, uint64_t id);
+/* The current slice of a UUID, or NULL. */
+const struct mem_slice *mem_current_slice(const struct mem_state *s, const struct uuid *uuid);
+/* Sums of a stack. */
+struct mem_sums {
+    int64_t count, weighted, stall_ms;
+    int64_t first_ms, last_ms;
+};
+struct mem_sums mem_stack_sums(const struct mem_state *s, uint64_t stack_id);
+
+/* memory_write_*.c */
+enum err mem_write_batches(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_resolutions(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_give_up(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_upload(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_upload_state(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_repend(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_symbol_delete(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_token(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_token_revoke(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_expire(struct mem_storage *m, struct write_op *op, struct error *err);
+
+/* memory_images.c */
+enum err mem_learn_images(struct mem_storage *m, size_t app, int32_t day,
+                          const struct op_image *images, size_t count, struct error *err);
+enum err mem_learn_layout(struct mem_storage *m, const struct uuid *uuid, uint64_t vmaddr,
+                          uint64_t size, bool trusted, bool *ret_changed, struct error *err);
+bool mem_is_member(const struct mem_state *s, const struct uuid *group, const struct uuid *uuid);
+/* A facts about `uuid` changed: pending stacks with a frame in it get a new generation. */
+void mem_disturb(struct mem_state *s, const struct uuid *uuid);
+bool mem_uses(const struct mem_stack *k, const struct uuid *uuid);
+bool mem_misses(const struct mem_stack *k, const struct uuid *uuid);
+void mem_repend_stack(struct mem_stack *k);
+/* One more new value of a kind on a day; false above the cap. */
+enum err mem_daily(struct mem_storage *m, size_t app, enum mem_value_kind kind, int32_t day,
+                   bool *ret_allowed, struct error *err);
+
+/* memory_write_resolve.c */
+void mem_reap(struct mem_state *s, uint64_t cluster_id);
+
+#endif

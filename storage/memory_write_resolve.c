@@ -1,0 +1,234 @@
+/* The memory backend's WRITE_RESOLUTIONS and WRITE_GIVE_UP. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/memory_state.h"
+
+/* Copies; a failure shows as `failed`. */
+struct keeper {
+    struct arena *arena;
+    bool failed;
+};
+
+static const char *keep(struct keeper *k, const char *text)
+{
+    const char *copy = text ? arena_strdup(k->arena, text) : NULL;
+    k->failed |= text && !copy;
+    return copy;
+}
+
+static const struct resolved_stack *keep_frames(struct keeper *k, const struct resolved_stack *s)
+{
+    struct resolved_stack *copy = arena_alloc(k->arena, sizeof(*copy));
+    struct resolved_frame *frames = arena_array(k->arena, s->count + 1, sizeof(*frames));
+    if (!copy || !frames) {
+        k->failed = true;
+        return NULL;
+    }
+    *copy = (struct resolved_stack){frames, s->count};
+    for (size_t i = 0; i < s->count; i++) {
+        frames[i] = s->frames[i];
+        frames[i].image_name = keep(k, frames[i].image_name);
+        frames[i].raw.symbol = keep(k, frames[i].raw.symbol);
+        struct frame *inner = arena_array(k->arena, frames[i].frame_count + 1, sizeof(*inner));
+        if (!inner) {
+            k->failed = true;
+            return NULL;
+        }
+        frames[i].frames = inner;
+        for (size_t n = 0; n < frames[i].frame_count; n++) {
+            inner[n] = s->frames[i].frames[n];
+            inner[n].function = keep(k, inner[n].function);
+            inner[n].mangled = keep(k, inner[n].mangled);
+            inner[n].file = keep(k, inner[n].file);
+        }
+    }
+    return copy;
+}
+
+static void fill_cluster(struct keeper *k, struct cluster_row *c, const struct op_resolution *r,
+                         const char *rules_version)
+{
+    c->title = keep(k, r->title);
+    c->function = keep(k, r->function);
+    c->file = keep(k, r->file);
+    c->image = keep(k, r->image);
+    c->category = keep(k, r->category);
+    c->owner = keep(k, r->owner);
+    c->key_text = keep(k, r->key_text);
+    c->rules_version = keep(k, rules_version);
+    c->cluster_kind = r->cluster_kind;
+    c->provisional = r->provisional;
+    c->hidden = r->hidden;
+}
+
+static enum err cluster_of(struct mem_storage *m, size_t app, const struct op_resolution *r,
+                           const char *rules_version, uint64_t *ret, struct error *err)
+{
+    struct mem_state *s = m->work;
+    struct keeper k = {&m->arena, false};
+    struct mem_cluster *c = NULL;
+    for (size_t i = 0; i < s->clusters_count && !c; i++) {
+        if (s->clusters[i].app == app && memcmp(s->clusters[i].key, r->key, sizeof(r->key)) == 0)
+            c = &s->clusters[i];
+    }
+    if (!c) {
+        if (!(c = mem_add(s, clusters)))
+            return mem_no_memory(err);
+        c->id = s->next_cluster++;
+        c->app = app;
+        memcpy(c->key, r->key, sizeof(c->key));
+        c->row.bundle_id = s->apps[app].bundle_id;
+        c->row.state = "open";
+        fill_cluster(&k, &c->row, r, rules_version);
+    } else if (strcmp(c->row.rules_version, rules_version) != 0) {
+        fill_cluster(&k, &c->row, r, rules_version);
+    }
+    *ret = c->id;
+    return k.failed ? mem_no_memory(err) : ERR_OK;
+}
+
+static enum err add_move(struct mem_state *s, uint64_t from, uint64_t to, int64_t weighted,
+                         int64_t count, struct error *err)
+{
+    for (size_t i = 0; i < s->moves_count; i++) {
+        if (s->moves[i].from == from && s->moves[i].to == to) {
+            s->moves[i].weighted += weighted;
+            s->moves[i].count += count;
+            return ERR_OK;
+        }
+    }
+    struct mem_move *move = mem_add(s, moves);
+    if (!move)
+        return mem_no_memory(err);
+    *move = (struct mem_move){from, to, weighted, count};
+    return ERR_OK;
+}
+
+static uint64_t heir_of(const struct mem_state *s, uint64_t cluster_id)
+{
+    const struct mem_move *best = NULL;
+    for (size_t i = 0; i < s->moves_count; i++) {
+        const struct mem_move *m = &s->moves[i];
+        if (m->from != cluster_id)
+            continue;
+        if (!best || m->weighted > best->weighted ||
+            (m->weighted == best->weighted &&
+             (m->count > best->count || (m->count == best->count && m->to < best->to))))
+            best = m;
+    }
+    return best ? best->to : 0;
+}
+
+/* Weight that went to a cluster that is no more counts as gone to its heir. */
+static void redirect_moves(struct mem_state *s, uint64_t cluster_id, uint64_t heir)
+{
+    struct error ignored;
+    for (size_t i = 0; i < s->moves_count;) {
+        const struct mem_move m = s->moves[i];
+        if (m.from != cluster_id && m.to != cluster_id) {
+            i++;
+            continue;
+        }
+        mem_remove(s, moves, i);
+        /* There is room: a row was just removed. */
+        if (m.to == cluster_id && heir && m.from != heir && m.from != cluster_id)
+            (void)add_move(s, m.from, heir, m.weighted, m.count, &ignored);
+    }
+}
+
+void mem_reap(struct mem_state *s, uint64_t cluster_id)
+{
+    for (size_t i = 0; i < s->stacks_count; i++) {
+        if (s->stacks[i].cluster_id == cluster_id)
+            return;
+    }
+    struct mem_cluster *c = mem_cluster_of(s, cluster_id);
+    if (!c)
+        return;
+    uint64_t heir = heir_of(s, cluster_id);
+    redirect_moves(s, cluster_id, heir);
+    for (size_t i = 0; i < s->aliases_count;) {
+        if (s->aliases[i].cluster_id != cluster_id) {
+            i++;
+        } else if (heir) {
+            s->aliases[i++].cluster_id = heir;
+        } else {
+            mem_remove(s, aliases, i);
+        }
+    }
+    if (heir) {
+        struct mem_alias *alias = mem_add(s, aliases);
+        if (alias)
+            *alias = (struct mem_alias){cluster_id, heir};
+    }
+    mem_remove(s, clusters, (size_t)(c - s->clusters));
+}
+
+static enum err resolve(struct mem_storage *m, struct op_resolution *r, const char *rules_version,
+                        uint64_t *ret_left, struct error *err)
+{
+    struct mem_state *s = m->work;
+    struct keeper keeper = {&m->arena, false};
+    uint64_t cluster_id = 0;
+    r->applied = false;
+    *ret_left = 0;
+    struct mem_stack *k = mem_stack_of(s, r->stack_id);
+    if (!k || !k->pending || k->generation != r->generation)
+        return ERR_OK;
+    for (size_t i = 0; i < r->missing_count; i++) {
+        if (mem_current_slice(s, &r->missing[i]))
+            return ERR_OK;
+    }
+    enum err rc = cluster_of(m, k->app, r, rules_version, &cluster_id, err);
+    if (rc)
+        return rc;
+    k->resolved = keep_frames(&keeper, r->stack);
+    k->missing = arena_memdup(&m->arena, r->missing_count ? (const void *)r->missing : "",
+                              r->missing_count * sizeof(*r->missing) + 1 - (r->missing_count > 0));
+    k->missing_count = r->missing_count;
+    if (keeper.failed || !k->missing)
+        return mem_no_memory(err);
+    k->pending = false;
+    k->provisional = r->provisional;
+    r->applied = true;
+    if (k->cluster_id == cluster_id)
+        return ERR_OK;
+    *ret_left = k->cluster_id;
+    k->cluster_id = cluster_id;
+    struct mem_sums sums = mem_stack_sums(s, k->id);
+    return *ret_left ? add_move(s, *ret_left, cluster_id, sums.weighted, sums.count, err) : ERR_OK;
+}
+
+enum err mem_write_resolutions(struct mem_storage *m, struct write_op *op, struct error *err)
+{
+    struct op_resolutions *o = &op->u.resolutions;
+    enum err rc = ERR_OK;
+    uint64_t *left = calloc(o->count + 1, sizeof(*left));
+    if (!left)
+        return mem_no_memory(err);
+    for (size_t i = 0; i < o->count && !rc; i++)
+        rc = resolve(m, &o->items[i], o->rules_version, &left[i], err);
+    for (size_t i = 0; i < o->count && !rc; i++) {
+        if (left[i])
+            mem_reap(m->work, left[i]);
+    }
+    free(left);
+    return rc;
+}
+
+enum err mem_write_give_up(struct mem_storage *m, struct write_op *op, struct error *err)
+{
+    struct op_give_up *o = &op->u.give_up;
+    (void)err;
+    o->count = 0;
+    for (size_t i = 0; i < m->work->stacks_count; i++) {
+        struct mem_stack *k = &m->work->stacks[i];
+        if (k->provisional && !k->give_up && k->created_ms < o->before_ms) {
+            k->give_up = true;
+            mem_repend_stack(k);
+            o->count++;
+        }
+    }
+    return ERR_OK;
+}

@@ -1,0 +1,115 @@
+#include "storage/sqlite_figures.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+/* A report's time is at most a day ahead of its receipt; one more for good measure. */
+#define AHEAD_DAYS 2
+
+bool figure_row_add(struct figures *f, const struct figure_row *row)
+{
+    if (row->hist_len == 0 && row->count == 1)
+        return figures_add(f, row->weighted, row->duration_ms);
+    f->count += row->count;
+    f->weighted += row->weighted;
+    f->stall_ms += row->stall_ms;
+    return histogram_add_encoded(&f->hist, row->hist, row->hist_len);
+}
+
+enum err sqlite_filter_values(struct sqlite_reader *r, const struct read_filter *f,
+                              enum read_source source, struct sql_value out[FILTER_VALUES],
+                              struct error *err)
+{
+    struct read_span span = read_plan_times(f);
+    int64_t first_id = 0;
+    if (source == READ_COUNTERS) {
+        span = read_plan_days(f);
+    } else if (source != READ_REPORTS) {
+        span = read_plan_weeks(f);
+    } else if (f->since_ms != INT64_MIN) {
+        /* Reports received before that cannot be of that time: skip them by id. */
+        enum err rc = sql_get(&r->conn, SQL_REPORT_FIRST_ID, INT64_MAX, &first_id, err,
+                              sql_int((int64_t)clock_day(f->since_ms) - AHEAD_DAYS));
+        if (rc)
+            return rc;
+    }
+    const struct sql_value values[FILTER_VALUES] = {
+        sql_text(f->bundle_id),
+        sql_text(f->version),
+        sql_text(f->build),
+        sql_text(f->device),
+        sql_text(f->os_version),
+        sql_text(f->page),
+        f->kind < 0 ? sql_null() : sql_int(f->kind),
+        sql_int(span.begin),
+        sql_int(span.end),
+        f->min_duration_ms < 0 ? sql_null() : sql_int(f->min_duration_ms),
+        sql_int(first_id),
+    };
+    memcpy(out, values, sizeof(values));
+    return ERR_OK;
+}
+
+static void fill_row(sqlite3_stmt *st, bool reports, struct figure_row *row)
+{
+    row->build_id = sqlite3_column_int64(st, 0);
+    row->device_id = sqlite3_column_int64(st, 1);
+    row->os_id = sqlite3_column_int64(st, 2);
+    row->page_id = sqlite3_column_int64(st, 3);
+    row->day = reports ? clock_day(sqlite3_column_int64(st, 4)) : sqlite3_column_int64(st, 4);
+    row->count = sqlite3_column_int64(st, 5);
+    row->weighted = sqlite3_column_int64(st, 6);
+    row->stall_ms = 0;
+    row->hist = NULL;
+    row->hist_len = 0;
+    row->duration_ms = -1;
+    if (reports) {
+        if (!sql_column_null(st, 7))
+            row->duration_ms = sqlite3_column_int64(st, 7);
+        return;
+    }
+    row->stall_ms = sqlite3_column_int64(st, 7);
+    row->hist = sqlite3_column_blob(st, 8);
+    row->hist_len = (size_t)sqlite3_column_bytes(st, 8);
+}
+
+enum err sqlite_scan_figures(struct sqlite_reader *r, enum read_source source, int64_t cluster_id,
+                             const struct read_filter *f, figure_visit *visit, void *ctx,
+                             struct error *err)
+{
+    static const enum sql_query of_cluster[] = {
+        [READ_COUNTERS] = SQL_FIGURES_COUNTERS_CLUSTER,
+        [READ_WEEK_DEVICES] = SQL_FIGURES_DEVICES_CLUSTER,
+        [READ_WEEK_PAGES] = SQL_FIGURES_PAGES_CLUSTER,
+        [READ_REPORTS] = SQL_FIGURES_REPORTS_CLUSTER,
+    };
+    static const enum sql_query of_apps[] = {
+        [READ_COUNTERS] = SQL_FIGURES_COUNTERS_APP,
+        [READ_WEEK_DEVICES] = SQL_FIGURES_DEVICES_APP,
+        [READ_WEEK_PAGES] = SQL_FIGURES_PAGES_APP,
+        [READ_REPORTS] = SQL_FIGURES_REPORTS_APP,
+    };
+    struct sql_value values[FILTER_VALUES + 1];
+    struct figure_row figures;
+    bool row = true;
+    enum err rc = sqlite_filter_values(r, f, source, values, err);
+    if (rc)
+        return rc;
+    values[FILTER_VALUES] = sql_int(cluster_id);
+    sqlite3_stmt *st = cluster_id
+                           ? sql_bind(&r->conn, of_cluster[source], values, FILTER_VALUES + 1, err)
+                           : sql_bind(&r->conn, of_apps[source], values, FILTER_VALUES, err);
+    if (!st)
+        return err->code;
+    for (;;) {
+        rc = sql_step(&r->conn, st, &row, err);
+        if (rc || !row)
+            return rc;
+        fill_row(st, source == READ_REPORTS, &figures);
+        if ((rc = visit(ctx, &figures, err))) {
+            sql_end(st);
+            return rc;
+        }
+    }
+}

@@ -1,0 +1,87 @@
+/* What reports wait for: images without a symbol file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/missing_order.h"
+#include "storage/sqlite_read.h"
+
+#define VERSIONS_MAX 10
+
+static enum err no_memory(struct error *err)
+{
+    return error_set(err, ERR_NO_MEMORY, "no memory for an answer");
+}
+
+static enum err wanted(struct sql_conn *c, const char *bundle_id, struct arena *arena,
+                       struct row_list *rows, struct error *err)
+{
+    bool row = true;
+    bool failed = false;
+    row_list_init(rows, sizeof(struct missing_row), arena);
+    sqlite3_stmt *st = sql_start(c, SQL_MISSING_ALL, err, sql_text(bundle_id));
+    if (!st)
+        return err->code;
+    for (;;) {
+        enum err rc = sql_step(c, st, &row, err);
+        if (rc || !row)
+            return rc;
+        struct missing_row *m = row_list_add(rows, err);
+        if (!m)
+            return ERR_NO_MEMORY;
+        sql_column_fixed(st, 0, &m->uuid, sizeof(m->uuid));
+        m->name = sql_column_text(st, 1, arena, &failed);
+        m->arch = sql_column_text(st, 2, arena, &failed);
+        m->class = (enum image_class)sqlite3_column_int(st, 3);
+        m->bundle_id = sql_column_text(st, 4, arena, &failed);
+        m->reports = (uint64_t)sqlite3_column_int64(st, 5);
+        m->frames = (uint64_t)sqlite3_column_int64(st, 6);
+        m->first_seen_ms = sqlite3_column_int64(st, 7);
+        m->last_seen_ms = sqlite3_column_int64(st, 8);
+        if (failed)
+            return no_memory(err);
+    }
+}
+
+static enum err fill_versions(struct sql_conn *c, struct missing_row *m, struct arena *arena,
+                              struct error *err)
+{
+    bool row = true;
+    sqlite3_stmt *st = sql_start(c, SQL_MISSING_VERSIONS, err, sql_blob(&m->uuid, sizeof(m->uuid)),
+                                 sql_text(m->bundle_id), sql_int(VERSIONS_MAX));
+    m->versions = arena_array(arena, VERSIONS_MAX, sizeof(*m->versions));
+    if (!st)
+        return err->code;
+    if (!m->versions)
+        return no_memory(err);
+    for (;;) {
+        enum err rc = sql_step(c, st, &row, err);
+        if (rc || !row)
+            return rc;
+        const char *label = read_version_label(arena, (const char *)sqlite3_column_text(st, 0),
+                                               (const char *)sqlite3_column_text(st, 1));
+        if (!label)
+            return no_memory(err);
+        m->versions[m->version_count++] = label;
+    }
+}
+
+enum err sqlite_read_missing(struct storage_reader *base, const char *bundle_id, size_t limit,
+                             const char *cursor, struct arena *arena, struct missing_row **ret,
+                             size_t *ret_count, const char **ret_next, struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(base)->conn;
+    struct row_list rows;
+    struct missing_row *page = NULL;
+    size_t count = 0;
+    enum err rc = wanted(c, bundle_id, arena, &rows, err);
+    if (!rc)
+        rc = missing_page(rows.items, rows.count, limit, cursor, arena, &page, &count, ret_next,
+                          err);
+    for (size_t i = 0; i < count && !rc; i++)
+        rc = fill_versions(c, &page[i], arena, err);
+    if (rc)
+        return rc;
+    *ret = page;
+    *ret_count = count;
+    return ERR_OK;
+}

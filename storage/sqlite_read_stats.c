@@ -1,0 +1,119 @@
+/* Reads for /v1/stats. */
+#include <math.h>
+#include <string.h>
+
+#include "storage/sqlite_stacks.h"
+#include "storage/symbolication.h"
+
+/* The columns of a query's only row. */
+static enum err numbers(struct sqlite_reader *r, enum sql_query q, const struct sql_value *values,
+                        size_t value_count, int64_t *ret, size_t count, struct error *err)
+{
+    bool row = false;
+    sqlite3_stmt *st = sql_bind(&r->conn, q, values, value_count, err);
+    enum err rc = st ? sql_step(&r->conn, st, &row, err) : err->code;
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < count; i++)
+        ret[i] = row ? sqlite3_column_int64(st, (int)i) : 0;
+    sql_end(st);
+    return ERR_OK;
+}
+
+enum err sqlite_read_stats(struct storage_reader *base, const char *bundle_id,
+                           struct stats_row *ret, struct error *err)
+{
+    struct sqlite_reader *r = sqlite_reader_of(base);
+    const struct sql_value app = sql_text(bundle_id);
+    int64_t apps[2], stacks[5], clusters, symbols, uploads, bytes;
+    enum err rc = numbers(r, SQL_STATS_APPS, &app, 1, apps, 2, err);
+    if (!rc)
+        rc = numbers(r, SQL_STATS_STACKS, &app, 1, stacks, 5, err);
+    if (!rc)
+        rc = numbers(r, SQL_STATS_CLUSTERS, &app, 1, &clusters, 1, err);
+    if (!rc)
+        rc = numbers(r, SQL_STATS_SYMBOLS, &app, 1, &symbols, 1, err);
+    if (!rc)
+        rc = numbers(r, SQL_STATS_UPLOADS, NULL, 0, &uploads, 1, err);
+    if (!rc)
+        rc = numbers(r, SQL_STATS_BYTES, NULL, 0, &bytes, 1, err);
+    if (rc)
+        return rc;
+    *ret = (struct stats_row){
+        .apps = (uint64_t)apps[0],
+        .reports = (uint64_t)apps[1],
+        .stacks = (uint64_t)stacks[0],
+        .pending_stacks = (uint64_t)stacks[1],
+        .provisional_stacks = (uint64_t)stacks[2],
+        .clusters = (uint64_t)clusters,
+        .symbol_files = (uint64_t)symbols,
+        .uploads_waiting = (uint64_t)uploads,
+        .database_bytes = (uint64_t)bytes,
+        .wal_bytes = storage_wal_bytes(&r->storage->base),
+        .symbolication_rate = stacks[3] ? (double)stacks[4] / (double)stacks[3] : (double)NAN,
+    };
+    return ERR_OK;
+}
+
+static enum err by_query(struct sqlite_reader *r, enum sql_query q, const char *bundle_id,
+                         size_t limit, struct symbolication *s, struct error *err)
+{
+    bool row = true;
+    enum err rc = ERR_OK;
+    sqlite3_stmt *st = sql_start(&r->conn, q, err, sql_text(bundle_id), sql_int((int64_t)limit));
+    if (!st)
+        return err->code;
+    while (!rc && !(rc = sql_step(&r->conn, st, &row, err)) && row)
+        rc = symbolication_add(s, (const char *)sqlite3_column_text(st, 0),
+                               (uint64_t)sqlite3_column_int64(st, 1),
+                               (uint64_t)sqlite3_column_int64(st, 2), err);
+    sql_end(st);
+    return rc;
+}
+
+/* Frames know their image only inside their stacks: all of them are looked through. */
+static enum err by_image(struct sqlite_reader *r, const char *bundle_id, struct symbolication *s,
+                         struct error *err)
+{
+    struct arena arena;
+    bool row = true;
+    enum err rc = ERR_OK;
+    sqlite3_stmt *st = sql_start(&r->conn, SQL_SYMBOLICATION_STACKS, err, sql_text(bundle_id));
+    if (!st)
+        return err->code;
+    arena_init(&arena, (size_t)16 << 20);
+    while (!rc && !(rc = sql_step(&r->conn, st, &row, err)) && row) {
+        struct raw_stack raw;
+        struct resolved_stack frames;
+        arena_reset(&arena);
+        rc = raw_stack_decode(sqlite3_column_blob(st, 1), (size_t)sqlite3_column_bytes(st, 1),
+                              &arena, &raw, err);
+        if (!rc)
+            rc = sqlite_frames_decode(r, &raw, sqlite3_column_blob(st, 2),
+                                      (size_t)sqlite3_column_bytes(st, 2), &arena, &frames, err);
+        if (!rc)
+            rc = symbolication_add_stack(s, &frames, (uint64_t)sqlite3_column_int64(st, 0), err);
+    }
+    sql_end(st);
+    arena_done(&arena);
+    return rc;
+}
+
+enum err sqlite_read_symbolication(struct storage_reader *base, const char *bundle_id,
+                                   const char *by, size_t limit, struct arena *arena,
+                                   struct symbolication_row **ret, size_t *ret_count,
+                                   struct error *err)
+{
+    struct sqlite_reader *r = sqlite_reader_of(base);
+    struct symbolication s = {.arena = arena};
+    enum err rc;
+    if (strcmp(by, "app") == 0)
+        rc = by_query(r, SQL_SYMBOLICATION_BY_APP, bundle_id, limit, &s, err);
+    else if (strcmp(by, "version") == 0)
+        rc = by_query(r, SQL_SYMBOLICATION_BY_VERSION, bundle_id, limit, &s, err);
+    else
+        rc = by_image(r, bundle_id, &s, err);
+    if (!rc)
+        symbolication_rows(&s, limit, ret, ret_count);
+    return rc;
+}

@@ -1,0 +1,202 @@
+/* Reads about symbol files: uploads, slices, and what reports wait for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/read_plan.h"
+#include "storage/sqlite_read.h"
+
+static enum err no_memory(struct error *err)
+{
+    return error_set(err, ERR_NO_MEMORY, "no memory for an answer");
+}
+
+/* Columns as every slice query gives them. */
+static bool fill_slice(sqlite3_stmt *st, struct arena *arena, struct slice_row *x, int64_t *ret_id)
+{
+    bool failed = false;
+    *ret_id = sqlite3_column_int64(st, 0);
+    x->upload_id = (uint64_t)sqlite3_column_int64(st, 1);
+    sql_column_fixed(st, 2, &x->uuid, sizeof(x->uuid));
+    x->name = sql_column_text(st, 3, arena, &failed);
+    x->member = sql_column_text(st, 4, arena, &failed);
+    x->arch = sql_column_text(st, 5, arena, &failed);
+    x->reason = sql_column_text(st, 6, arena, &failed);
+    x->indexed = sqlite3_column_int(st, 7);
+    x->current = sqlite3_column_int(st, 8);
+    x->has_dwarf = sqlite3_column_int(st, 9);
+    x->functions = (uint64_t)sqlite3_column_int64(st, 10);
+    x->lines = (uint64_t)sqlite3_column_int64(st, 11);
+    x->inlines = (uint64_t)sqlite3_column_int64(st, 12);
+    x->index_bytes = (uint64_t)sqlite3_column_int64(st, 13);
+    x->text_vmaddr = (uint64_t)sqlite3_column_int64(st, 14);
+    x->text_size = (uint64_t)sqlite3_column_int64(st, 15);
+    sql_column_fixed(st, 16, x->object_sha256, sizeof(x->object_sha256));
+    x->object_bytes = (uint64_t)sqlite3_column_int64(st, 17);
+    x->created_ms = sqlite3_column_int64(st, 18);
+    x->system = sqlite3_column_int(st, 19);
+    x->bundle_id = sql_column_text(st, 20, arena, &failed);
+    x->version = sql_column_text(st, 21, arena, &failed);
+    x->build = sql_column_text(st, 22, arena, &failed);
+    x->os_build = sql_column_text(st, 23, arena, &failed);
+    return !failed;
+}
+
+/* *ret_last: the row id of the last slice (0 without any). */
+static enum err slice_rows(struct sql_conn *c, sqlite3_stmt *st, struct arena *arena,
+                           struct row_list *rows, int64_t *ret_last, struct error *err)
+{
+    bool row = true;
+    *ret_last = 0;
+    row_list_init(rows, sizeof(struct slice_row), arena);
+    if (!st)
+        return err->code;
+    for (;;) {
+        enum err rc = sql_step(c, st, &row, err);
+        if (rc || !row)
+            return rc;
+        struct slice_row *x = row_list_add(rows, err);
+        if (!x)
+            return ERR_NO_MEMORY;
+        if (!fill_slice(st, arena, x, ret_last))
+            return no_memory(err);
+    }
+}
+
+enum err sqlite_read_upload(struct storage_reader *base, uint64_t id, struct arena *arena,
+                            struct upload_row *ret, struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(base)->conn;
+    struct row_list rows;
+    bool row = false;
+    bool failed = false;
+    int64_t last = 0;
+    sqlite3_stmt *st = sql_start(c, SQL_UPLOAD_GET, err, sql_int((int64_t)id));
+    enum err rc = st ? sql_step(c, st, &row, err) : err->code;
+    if (rc)
+        return rc;
+    if (!row)
+        return error_set(err, ERR_NOT_FOUND, "there is no upload %llu", (unsigned long long)id);
+    struct upload_row u = {
+        .id = id,
+        .state = (enum upload_state)sqlite3_column_int(st, 0),
+        .reason = sql_column_text(st, 1, arena, &failed),
+        .spool_file = sql_column_text(st, 2, arena, &failed),
+        .size = (uint64_t)sqlite3_column_int64(st, 4),
+        .created_ms = sqlite3_column_int64(st, 5),
+        .system = sqlite3_column_int(st, 6),
+    };
+    sql_column_fixed(st, 3, u.sha256, sizeof(u.sha256));
+    sql_end(st);
+    if (failed)
+        return no_memory(err);
+    st = sql_start(c, SQL_UPLOAD_SLICES, err, sql_int((int64_t)id));
+    rc = slice_rows(c, st, arena, &rows, &last, err);
+    if (rc)
+        return rc;
+    u.slices = rows.items;
+    u.slice_count = rows.count;
+    *ret = u;
+    return ERR_OK;
+}
+
+enum err sqlite_read_upload_by_sha256(struct storage_reader *base,
+                                      const uint8_t sha256[SHA256_SIZE], struct arena *arena,
+                                      struct upload_row *ret, struct error *err)
+{
+    int64_t id = 0;
+    enum err rc = sql_get(&sqlite_reader_of(base)->conn, SQL_UPLOAD_BY_SHA256, 0, &id, err,
+                          sql_blob(sha256, SHA256_SIZE));
+    if (rc)
+        return rc;
+    if (id == 0)
+        return error_set(err, ERR_NOT_FOUND, "this file was not indexed before");
+    return sqlite_read_upload(base, (uint64_t)id, arena, ret, err);
+}
+
+enum err sqlite_read_uploads_waiting(struct storage_reader *base, struct arena *arena,
+                                     uint64_t **ret, size_t *ret_count, struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(base)->conn;
+    struct row_list rows;
+    bool row = true;
+    row_list_init(&rows, sizeof(uint64_t), arena);
+    sqlite3_stmt *st = sql_bind(c, SQL_UPLOADS_WAITING, NULL, 0, err);
+    if (!st)
+        return err->code;
+    for (;;) {
+        enum err rc = sql_step(c, st, &row, err);
+        if (rc)
+            return rc;
+        if (!row)
+            break;
+        uint64_t *id = row_list_add(&rows, err);
+        if (!id)
+            return ERR_NO_MEMORY;
+        *id = (uint64_t)sqlite3_column_int64(st, 0);
+    }
+    *ret = rows.items;
+    *ret_count = rows.count;
+    return ERR_OK;
+}
+
+enum err sqlite_read_symbols_present(struct storage_reader *base, const struct uuid *uuids,
+                                     size_t count, bool *present, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        int64_t found = 0;
+        enum err rc = sql_get(&sqlite_reader_of(base)->conn, SQL_SYMBOL_PRESENT, 0, &found, err,
+                              sql_blob(&uuids[i], sizeof(uuids[i])));
+        if (rc)
+            return rc;
+        present[i] = found != 0;
+    }
+    return ERR_OK;
+}
+
+enum err sqlite_read_symbols(struct storage_reader *base, const char *bundle_id, size_t limit,
+                             const char *cursor, struct arena *arena, struct slice_row **ret,
+                             size_t *ret_count, const char **ret_next, struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(base)->conn;
+    struct row_list rows;
+    bool started = false;
+    int64_t before = INT64_MAX;
+    int64_t last = 0;
+    int64_t more = 0;
+    const char *next = NULL;
+    enum err rc = read_cursor_parse(cursor, 's', &before, 1, &started, err);
+    if (rc)
+        return rc;
+    sqlite3_stmt *st = sql_start(c, SQL_SYMBOLS_PAGE, err, sql_text(bundle_id),
+                                 sql_int(started ? before : INT64_MAX), sql_int((int64_t)limit));
+    rc = slice_rows(c, st, arena, &rows, &last, err);
+    if (!rc && rows.count == limit)
+        rc = sql_get(c, SQL_SYMBOLS_MORE, 0, &more, err, sql_text(bundle_id), sql_int(last));
+    if (!rc && more && !(next = read_cursor_make(arena, 's', &last, 1)))
+        rc = no_memory(err);
+    if (rc)
+        return rc;
+    *ret = rows.items;
+    *ret_count = rows.count;
+    *ret_next = next;
+    return ERR_OK;
+}
+
+enum err sqlite_read_symbol(struct storage_reader *base, const struct uuid *uuid,
+                            struct arena *arena, struct slice_row **ret, size_t *ret_count,
+                            struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(base)->conn;
+    struct row_list rows;
+    int64_t last = 0;
+    sqlite3_stmt *st =
+        sql_start(c, SQL_SYMBOL_GET, err, sql_blob(uuid->bytes, sizeof(uuid->bytes)));
+    enum err rc = slice_rows(c, st, arena, &rows, &last, err);
+    if (rc)
+        return rc;
+    if (rows.count == 0)
+        return error_set(err, ERR_NOT_FOUND, "no symbol file of this UUID was ever indexed");
+    *ret = rows.items;
+    *ret_count = rows.count;
+    return ERR_OK;
+}

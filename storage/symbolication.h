@@ -1,0 +1,28 @@
+/*
+ * symbolication - how many frames of which image have names.
+ *
+ * Purpose: adds up frames by the name of their image, for both backends.
+ *
+ * Threads: one owner. Memory: an arena's.
+ */
+#ifndef STALLSYM_STORAGE_SYMBOLICATION_H
+#define STALLSYM_STORAGE_SYMBOLICATION_H
+
+#include "storage/storage_read.h"
+
+struct symbolication {
+    struct arena *arena;
+    struct symbolication_row *rows;
+    size_t count, cap;
+};
+
+/* Adds the application frames of a stack, `times` each. */
+enum err symbolication_add_stack(struct symbolication *s, const struct resolved_stack *stack,
+                                 uint64_t times, struct error *err);
+enum err symbolication_add(struct symbolication *s, const char *key, uint64_t frames,
+                           uint64_t resolved, struct error *err);
+/* Most frames first, ties by key; at most `limit`. */
+void symbolication_rows(struct symbolication *s, size_t limit, struct symbolication_row **ret,
+                        size_t *ret_count);
+
+#endif

@@ -1,0 +1,391 @@
+/* What happens to reports: counting, duplicates, raw rows, caps. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/conformance/suite.h"
+
+#define DAY ((int64_t)86400000)
+
+static const struct op_report *report_of(const struct write_op *op, size_t i)
+{
+    return &op->u.batches.items[0].reports[i];
+}
+
+static uint64_t reports_counted(struct suite *s)
+{
+    struct error err;
+    struct stats_row stats;
+    ck_assert_int_eq(read_stats(s->reader, NULL, &stats, &err), ERR_OK);
+    return stats.reports;
+}
+
+void suite_batch_counts_and_duplicates(struct suite *s)
+{
+    const struct suite_report reports[] = {
+        {.id = "a", .stack = 0}, {.id = "b", .stack = 1}, {.id = "a", .stack = 0}};
+    struct write_op *op = suite_batch(SUITE_APP, reports, 3);
+    suite_apply_keep(s, op);
+    ck_assert(!report_of(op, 0)->duplicate);
+    ck_assert(!report_of(op, 1)->duplicate);
+    ck_assert(report_of(op, 2)->duplicate);
+    ck_assert_uint_ne(op->u.batches.items[0].stacks[0].added_id, 0);
+    ck_assert_uint_ne(op->u.batches.items[0].stacks[1].added_id, 0);
+    ck_assert_uint_eq(reports_counted(s), 2);
+
+    /* The same op again, as a client that got no answer sends it. */
+    suite_apply_keep(s, op);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert(report_of(op, i)->duplicate);
+    ck_assert_uint_eq(op->u.batches.items[0].stacks[0].added_id, 0);
+    ck_assert_uint_eq(reports_counted(s), 2);
+    write_op_free(op);
+
+    /* Another app's report of the same id is another report. */
+    op = suite_batch("com.example.other", reports, 1);
+    suite_apply_keep(s, op);
+    ck_assert(!report_of(op, 0)->duplicate);
+    write_op_free(op);
+    ck_assert_uint_eq(reports_counted(s), 3);
+    ck_assert_uint_eq(suite_pending(s), 3);
+}
+
+void suite_batch_retry_window(struct suite *s)
+{
+    static const struct {
+        int64_t days;
+        bool duplicate;
+    } retries[] = {{0, true}, {1, true}, {3, true}, {-1, true}, {4, false}};
+    struct suite_report r = {.id = "a", .stack = 0, .received_ms = SUITE_NOW};
+    suite_apply(s, suite_batch(SUITE_APP, &r, 1));
+    for (size_t i = 0; i < sizeof(retries) / sizeof(retries[0]); i++) {
+        r.received_ms = SUITE_NOW + retries[i].days * DAY;
+        struct write_op *op = suite_batch(SUITE_APP, &r, 1);
+        suite_apply_keep(s, op);
+        ck_assert_msg(report_of(op, 0)->duplicate == retries[i].duplicate, "%d days later",
+                      (int)retries[i].days);
+        write_op_free(op);
+    }
+}
+
+void suite_batch_that_fails_burns_no_id(struct suite *s)
+{
+    const struct suite_report reports[] = {{.id = "a", .stack = 0}, {.id = "b", .stack = 1}};
+    struct error err = {0};
+    struct write_op *op = suite_batch(SUITE_APP, reports, 2);
+    struct write_op *good = suite_batch(SUITE_APP, reports, 1);
+    op->u.batches.items[0].reports[1].stack = 77; /* there is no such stack in the batch */
+    ck_assert_int_eq(storage_begin(s->storage, &err), ERR_OK);
+    ck_assert_int_eq(storage_apply(s->storage, op, &err), ERR_INVALID);
+    ck_assert_ptr_nonnull(strstr(err.text, "77"));
+    ck_assert_int_eq(storage_apply(s->storage, good, &err), ERR_OK);
+    ck_assert_int_eq(storage_commit(s->storage, &err), ERR_OK);
+    ck_assert(!report_of(good, 0)->duplicate);
+    ck_assert_uint_eq(reports_counted(s), 1);
+    ck_assert_uint_eq(suite_pending(s), 1);
+
+    op->u.batches.items[0].reports[1].stack = 1;
+    suite_apply_keep(s, op);
+    ck_assert(report_of(op, 0)->duplicate);
+    ck_assert(!report_of(op, 1)->duplicate);
+    write_op_free(op);
+    write_op_free(good);
+}
+
+void suite_changed_duplicate_leaves_no_trace(struct suite *s)
+{
+    struct error err;
+    struct report_row r;
+    struct suite_report report = {.id = "a", .stack = 0, .version = "1.0", .build = "1"};
+    suite_apply(s, suite_batch(SUITE_APP, &report, 1));
+    report.stack = 3;
+    report.version = "9.9";
+    report.duration_ms = 77777;
+    struct write_op *op = suite_batch(SUITE_APP, &report, 1);
+    suite_apply_keep(s, op);
+    ck_assert(report_of(op, 0)->duplicate);
+    ck_assert_uint_eq(op->u.batches.items[0].stacks[0].added_id, 0);
+    write_op_free(op);
+    ck_assert_int_eq(read_report(s->reader, SUITE_APP, "a", &s->arena, &r, &err), ERR_OK);
+    ck_assert_str_eq(r.version, "1.0");
+    ck_assert_int_eq(r.duration_ms, 1000);
+    ck_assert_uint_eq(suite_pending(s), 1);
+}
+
+void suite_reports_without_a_stack(struct suite *s)
+{
+    const struct suite_report reports[] = {
+        {.id = "a", .stack = SUITE_NO_STACK, .duration_ms = 900},
+        {.id = "b", .stack = SUITE_NO_STACK, .kind = REPORT_FRAME_DROP, .duration_ms = -1},
+        {.id = "c", .stack = 0, .duration_ms = 1100}};
+    struct error err;
+    struct breakdown_row *rows;
+    struct breakdown_scope scope;
+    struct report_row r;
+    size_t count;
+    suite_apply(s, suite_batch(SUITE_APP, reports, 3));
+    suite_resolve(s);
+    ck_assert_uint_eq(suite_cluster(s, NULL).figures.count, 1);
+    ck_assert_int_eq(read_breakdown(s->reader, 0, NULL, BY_VERSION, BY_NONE, 10, &s->arena, &rows,
+                                    &count, &scope, &err),
+                     ERR_OK);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_uint_eq(rows[0].figures.count, 3);
+    ck_assert_uint_eq(rows[0].figures.stall_ms, 2000);
+    ck_assert_str_eq(scope.source, "counters");
+    ck_assert_int_eq(read_report(s->reader, NULL, "a", &s->arena, &r, &err), ERR_OK);
+    ck_assert_str_eq(r.stack_skipped, "cpu_high");
+    ck_assert(!r.has_stack);
+    ck_assert_uint_eq(r.cluster_id, 0);
+    ck_assert_int_eq(read_report(s->reader, NULL, "b", &s->arena, &r, &err), ERR_OK);
+    ck_assert_int_eq(r.duration_ms, -1);
+    ck_assert_int_eq(r.kind, REPORT_FRAME_DROP);
+}
+
+static void check_samples(const struct report_row *r)
+{
+    ck_assert_uint_eq(r->sample_count, 3);
+    ck_assert_int_eq(r->samples[0].offset_ms, -50);
+    ck_assert_int_eq(r->samples[0].cpu_usage, -1);
+    ck_assert_ptr_null(r->samples[0].thread_state);
+    ck_assert_int_eq(r->samples[1].cpu_usage, 97);
+    ck_assert_str_eq(r->samples[1].thread_state, "running");
+    ck_assert_uint_eq(r->samples[2].repeat_count, 3);
+    ck_assert_uint_eq(r->samples[1].stack.raw.frames[0].offset, 0x1000 + 4 * (5 + 2));
+    ck_assert_uint_eq(r->samples[1].addresses[0], 0x100001000u + 4 * (5 + 2));
+    ck_assert_uint_eq(r->thread_count, 2);
+    ck_assert_str_eq(r->threads[0].name, "main");
+    ck_assert(r->threads[0].stalled && r->threads[0].has_stack);
+    ck_assert_str_eq(r->threads[0].waits_kind, "mutex");
+    ck_assert_uint_eq(r->threads[0].waits_address, 0xffffffff00002818u);
+    ck_assert_int_eq(r->threads[0].owner_tid, 701);
+    ck_assert_ptr_null(r->threads[1].name);
+    ck_assert(!r->threads[1].has_stack);
+    ck_assert_int_eq(r->threads[1].owner_tid, -1);
+}
+
+void suite_report_comes_back_whole(struct suite *s)
+{
+    static const char *const ids[] = {"6b1f6b5e-0001-4a2b-9c3d-0123456789ab",
+                                      "6B1F6B5E-0001-4A2B-9C3D-0123456789AB",
+                                      "6b1f6b5e00014a2b9c3d0123456789ab", "x", ""};
+    struct error err;
+    struct report_row r;
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+        const struct suite_report report = {.id = ids[i],
+                                            .stack = 5,
+                                            .kind = REPORT_HANG,
+                                            .received_ms = SUITE_NOW + 5000,
+                                            .duration_ms = 8123,
+                                            .weight = 5,
+                                            .samples = 3,
+                                            .threads = 2,
+                                            .rich = true};
+        suite_apply(s, suite_batch(SUITE_APP, &report, 1));
+        ck_assert_int_eq(read_report(s->reader, NULL, ids[i], &s->arena, &r, &err), ERR_OK);
+        ck_assert_str_eq(r.id, ids[i]);
+        ck_assert_str_eq(r.bundle_id, SUITE_APP);
+        ck_assert_int_eq(r.kind, REPORT_HANG);
+        ck_assert_int_eq(r.time_ms, SUITE_NOW);
+        ck_assert_int_eq(r.received_ms, SUITE_NOW + 5000);
+        ck_assert_int_eq(r.device_time_ms, SUITE_NOW - 77);
+        ck_assert(r.clock_skew);
+        ck_assert_int_eq(r.duration_ms, 8123);
+        ck_assert(r.weight == 5.0);
+        ck_assert_str_eq(r.threshold_type, "runloop_800");
+        ck_assert_str_eq(r.version, "1.0");
+        ck_assert_str_eq(r.build, "100");
+        ck_assert_str_eq(r.device, "iPhone14,7");
+        ck_assert_str_eq(r.arch, "arm64e");
+        ck_assert_str_eq(r.os_version, "17.1");
+        ck_assert_str_eq(r.os_build, "21B74");
+        ck_assert_str_eq(r.page, "Home");
+        ck_assert_str_eq(r.path, "Home->Detail");
+        ck_assert_str_eq(r.tags, "{\"experiment\":\"b\"}");
+        ck_assert_ptr_null(r.stack_skipped);
+        ck_assert_int_eq(r.cpu_usage, 78);
+        ck_assert_int_eq(r.memory_usage, 345);
+        ck_assert_uint_eq(r.frame_gap_count, 3);
+        ck_assert_int_eq(r.frame_gaps_ms[1], -1);
+        ck_assert_int_eq(r.frame_gaps_ms[2], 2000000000);
+        ck_assert(r.has_stack);
+        ck_assert_uint_eq(r.stack.raw.count, 2);
+        ck_assert_str_eq(r.stack.raw.frames[1].symbol, "mach_msg");
+        ck_assert_uint_eq(r.stack.resolved.count, 0);
+        ck_assert(r.stack.pending);
+        check_samples(&r);
+    }
+    ck_assert_int_eq(read_report(s->reader, NULL, "nobody", &s->arena, &r, &err), ERR_NOT_FOUND);
+    ck_assert_int_eq(read_report(s->reader, "other", "x", &s->arena, &r, &err), ERR_NOT_FOUND);
+}
+
+/* B60: SQLite's integers are signed, addresses are not. */
+void suite_huge_addresses_survive(struct suite *s)
+{
+    const struct suite_report report = {.id = "a", .stack = 6, .threads = 1};
+    struct error err;
+    struct report_row r;
+    struct layout_row *rows;
+    size_t count;
+    uint64_t vmaddr;
+    struct uuid group = suite_uuid(SUITE_GROUP);
+    struct write_op *op = suite_batch(SUITE_APP, &report, 1);
+    static const uint64_t places[] = {0xfffffff800000000u, 0x7fffffff00000000u, 0x1000};
+    for (uint32_t i = 0; i < 3; i++) {
+        struct op_image *image = suite_image(op, 50 + i, IMAGE_UUID);
+        image->has_vmaddr = true;
+        image->vmaddr = places[i];
+        image->in_group = true;
+        image->group = group;
+    }
+    suite_apply(s, op);
+    ck_assert_int_eq(read_report(s->reader, NULL, "a", &s->arena, &r, &err), ERR_OK);
+    ck_assert_uint_eq(r.stack.raw.count, 3);
+    ck_assert_uint_eq(r.addresses[2], 0xfffffff000000006u);
+    ck_assert_uint_eq(r.threads[0].waits_address, 0xffffffff00002818u);
+    ck_assert_int_eq(read_group(s->reader, &group, &s->arena, &rows, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, 3);
+    ck_assert_uint_eq(rows[0].vmaddr, places[2]);
+    ck_assert_uint_eq(rows[1].vmaddr, places[1]);
+    ck_assert_uint_eq(rows[2].vmaddr, places[0]);
+    struct uuid first = suite_uuid(50);
+    ck_assert_int_eq(read_layout(s->reader, &first, &vmaddr, &err), ERR_OK);
+    ck_assert_uint_eq(vmaddr, places[0]);
+}
+
+void suite_daily_values_are_capped(struct suite *s)
+{
+    struct error err;
+    struct breakdown_row *rows;
+    struct breakdown_scope scope;
+    size_t count;
+    char id[16], page[16];
+    s->options.daily_values = 3;
+    if (strcmp(s->backend, "memory") == 0)
+        suite_close(s), suite_open(s, "memory");
+    s->options.daily_values = 3;
+    suite_reopen(s);
+    for (int day = 0; day < 2; day++) {
+        for (int i = 0; i < 6; i++) {
+            snprintf(id, sizeof(id), "%d.%d", day, i);
+            snprintf(page, sizeof(page), "P%d", i);
+            const struct suite_report r = {
+                .id = id, .stack = 0, .page = page, .received_ms = SUITE_NOW + day * DAY};
+            suite_apply(s, suite_batch(SUITE_APP, &r, 1));
+        }
+    }
+    ck_assert_int_eq(read_breakdown(s->reader, 0, NULL, BY_PAGE, BY_NONE, 10, &s->arena, &rows,
+                                    &count, &scope, &err),
+                     ERR_OK);
+    /* P0 to P2 on the first day, P3 to P5 on the second; before that they were others. */
+    ck_assert_uint_eq(count, 7);
+    ck_assert_str_eq(rows[0].value, "(other)");
+    ck_assert_uint_eq(rows[0].figures.count, 3);
+    ck_assert_str_eq(rows[1].value, "P0");
+    ck_assert_uint_eq(rows[1].figures.count, 2);
+    ck_assert_str_eq(rows[6].value, "P5");
+    ck_assert_uint_eq(rows[6].figures.count, 1);
+}
+
+void suite_image_sets_are_remembered(struct suite *s)
+{
+    struct error err;
+    const void *data = NULL;
+    size_t len = 0;
+    struct suite_report r = {.id = "a", .stack = 0};
+    struct write_op *op = suite_batch(SUITE_APP, &r, 1);
+    op->u.batches.items[0].image_set = "set-1";
+    op->u.batches.items[0].image_set_data = "abc\0def";
+    op->u.batches.items[0].image_set_len = 7;
+    ck_assert_int_eq(read_image_set(s->reader, SUITE_APP, "set-1", &s->arena, &data, &len, &err),
+                     ERR_NOT_FOUND);
+    suite_apply(s, op);
+    ck_assert_int_eq(read_image_set(s->reader, SUITE_APP, "set-1", &s->arena, &data, &len, &err),
+                     ERR_OK);
+    ck_assert_uint_eq(len, 7);
+    ck_assert_mem_eq(data, "abc\0def", 7);
+    ck_assert_int_eq(read_image_set(s->reader, "other", "set-1", &s->arena, &data, &len, &err),
+                     ERR_NOT_FOUND);
+
+    /* Used again without data, two days later: it lives on past its first day. */
+    r = (struct suite_report){.id = "b", .stack = 0, .received_ms = SUITE_NOW + 2 * DAY};
+    op = suite_batch(SUITE_APP, &r, 1);
+    op->u.batches.items[0].image_set = "set-1";
+    suite_apply(s, op);
+    for (int i = 0; i < 2; i++) {
+        op = write_op_new(WRITE_EXPIRE, 4096);
+        op->u.expire = (struct op_expire){.now_ms = SUITE_NOW + 2 * DAY,
+                                          .reports_before_ms = 0,
+                                          .report_ids_before_ms = 0,
+                                          .image_sets_before_ms = SUITE_NOW + (i ? 3 : 1) * DAY,
+                                          .max_rows = 100};
+        suite_apply(s, op);
+        ck_assert_int_eq(
+            read_image_set(s->reader, SUITE_APP, "set-1", &s->arena, &data, &len, &err),
+            i ? ERR_NOT_FOUND : ERR_OK);
+    }
+}
+
+void suite_images_first_seen_wins(struct suite *s)
+{
+    struct error err;
+    struct image_row row;
+    const uint32_t file[] = {9};
+    struct uuid u = suite_uuid(9);
+    struct suite_report r = {.id = "a", .stack = 0};
+    ck_assert_int_eq(read_image(s->reader, SUITE_APP, &u, &s->arena, &row, &err), ERR_NOT_FOUND);
+    suite_index(s, file, 1, 1);
+    /* A symbol file names an image that no report named. */
+    ck_assert_int_eq(read_image(s->reader, SUITE_APP, &u, &s->arena, &row, &err), ERR_OK);
+    ck_assert_str_eq(row.name, "File9");
+    ck_assert_int_eq(row.class, IMAGE_CLASS_APP);
+
+    struct write_op *op = suite_batch(SUITE_APP, &r, 1);
+    struct op_image *image = suite_image(op, 9, IMAGE_UUID);
+    image->name = "First";
+    image->class = IMAGE_CLASS_UNKNOWN;
+    image->arch = NULL;
+    suite_apply(s, op);
+    r.id = "b";
+    op = suite_batch(SUITE_APP, &r, 1);
+    image = suite_image(op, 9, IMAGE_UUID);
+    image->name = "Second";
+    image->class = IMAGE_CLASS_SYSTEM;
+    suite_apply(s, op);
+    ck_assert_int_eq(read_image(s->reader, SUITE_APP, &u, &s->arena, &row, &err), ERR_OK);
+    ck_assert_str_eq(row.name, "First");
+    ck_assert_ptr_null(row.arch);
+    ck_assert_int_eq(row.class, IMAGE_CLASS_APP); /* because it was uploaded as one */
+    ck_assert_int_eq(row.kind, IMAGE_UUID);
+}
+
+void suite_days_are_utc(struct suite *s)
+{
+    /* A millisecond before midnight UTC and midnight: two days, in any time zone of the host. */
+    const struct suite_report reports[] = {
+        {.id = "a", .stack = 0, .time_ms = (SUITE_DAY0 + 1) * DAY - 1},
+        {.id = "b", .stack = 0, .time_ms = (SUITE_DAY0 + 1) * DAY}};
+    struct error err;
+    struct breakdown_row *rows;
+    struct breakdown_scope scope;
+    size_t count;
+    suite_apply(s, suite_batch(SUITE_APP, reports, 2));
+    ck_assert_int_eq(read_breakdown(s->reader, 0, NULL, BY_DAY, BY_NONE, 10, &s->arena, &rows,
+                                    &count, &scope, &err),
+                     ERR_OK);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_str_eq(rows[0].value, "2026-01-01");
+    ck_assert_str_eq(rows[1].value, "2026-01-02");
+    suite_resolve(s);
+    struct cluster_row c = suite_cluster(s, NULL);
+    ck_assert_uint_eq(c.trend_count, 14);
+    ck_assert_int_eq(c.trend[13].day, SUITE_DAY0 + 1);
+    ck_assert_uint_eq(c.trend[13].count, 1);
+    ck_assert_uint_eq(c.trend[12].count, 1);
+    ck_assert_uint_eq(c.trend[11].count, 0);
+    struct read_filter f;
+    read_filter_init(&f);
+    f.since_ms = (SUITE_DAY0 + 1) * DAY;
+    ck_assert_int_eq(read_cluster(s->reader, c.id, &f, &s->arena, &c, &err), ERR_OK);
+    ck_assert_uint_eq(c.figures.count, 1);
+}

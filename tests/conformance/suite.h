@@ -1,0 +1,151 @@
+/*
+ * suite - one set of cases that every storage backend has to pass.
+ *
+ * Purpose: says what the functions of storage.h and storage_read.h mean, by example
+ * (cases_*.c, `suite_cases`), and by comparison: dump.h writes out everything that can be read, so
+ * that two backends that went through one history (history.h) can be compared word for word.
+ *
+ * The world of the suite: images are suite_uuid(n), stacks are numbers (suite_stack), reports are
+ * struct suite_report with defaults, and suite_resolve() plays the resolver: a frame has a name
+ * when its image has an index.
+ *
+ * Threads: one. Memory: ops are freed by suite_apply(); the arena of the environment is emptied by
+ * nobody but its end.
+ */
+#ifndef STALLSYM_TESTS_SUITE_H
+#define STALLSYM_TESTS_SUITE_H
+
+#include "storage/storage.h"
+#include "storage/storage_read.h"
+
+#define SUITE_DAY0 ((int64_t)20454) /* 2026-01-01, a Thursday */
+#define SUITE_NOW  (SUITE_DAY0 * 86400000 + 43200000)
+#define SUITE_APP  "com.example.shop"
+
+struct suite {
+    const char *backend;
+    char dir[64];
+    char path[96];
+    struct storage_options options;
+    struct storage *storage;
+    struct storage_reader *reader;
+    struct arena arena;
+};
+
+void suite_open(struct suite *s, const char *backend);
+/* Closes and opens again: what a restart sees (SQLite only). */
+void suite_reopen(struct suite *s);
+void suite_close(struct suite *s);
+
+struct uuid suite_uuid(uint32_t n);
+
+/* What suite_stack() numbers mean: image of the first frame, and in which cluster it ends. */
+#define SUITE_IMAGES   4  /* application images 1 to 4: stack k lies in 1 + k % 4 */
+#define SUITE_SYSTEM   20 /* every stack's outer frame, a system image */
+#define SUITE_GROUP    90 /* slide group; stacks of k % 5 == 4 have a frame in it */
+#define SUITE_FUNCTION 8  /* stacks k and k + 1 share a function unless k + 1 % 8 is 0 */
+struct raw_stack suite_stack(struct arena *arena, uint32_t k);
+void suite_stack_hash(const char *bundle_id, uint32_t k, uint8_t out[STACK_HASH_SIZE]);
+
+#define SUITE_NO_STACK UINT32_MAX
+
+/* Fields that are 0 or NULL take a default; see suite_batch(). */
+struct suite_report {
+    const char *id;
+    uint32_t stack; /* a number, or SUITE_NO_STACK */
+    enum report_kind kind;
+    int64_t time_ms;     /* SUITE_NOW */
+    int64_t received_ms; /* as time_ms */
+    int64_t duration_ms; /* 1000; -1: none */
+    double weight;       /* 1 */
+    const char *version; /* "1.0" */
+    const char *build;   /* "100" */
+    const char *device;  /* "iPhone14,7" */
+    const char *os;      /* "17.1" */
+    const char *page;    /* "Home" */
+    uint32_t samples;    /* so many, of stacks stack + 1, stack + 2, … */
+    uint32_t threads;
+    bool rich; /* tags, frame gaps, threshold, device time, path */
+};
+
+/* Ops in arenas of their own. */
+struct write_op *suite_batch(const char *bundle_id, const struct suite_report *r, size_t count);
+/* Adds an image to the (first) batch of an op. */
+struct op_image *suite_image(struct write_op *op, uint32_t n, enum image_kind kind);
+struct write_op *suite_upload(uint32_t sha, int64_t now_ms);
+/* INDEXED, with one installed slice each. */
+struct write_op *suite_indexed(uint64_t upload_id, const uint32_t *images, size_t count,
+                               uint64_t richness);
+
+/* Begins, applies, commits and expects success; or a failure that leaves the group going. */
+void suite_apply(struct suite *s, struct write_op *op);
+enum err suite_try(struct suite *s, struct write_op *op, struct error *err);
+/* As suite_apply, but the op is kept. */
+void suite_apply_keep(struct suite *s, struct write_op *op);
+/* Uploads and indexes images in one go. */
+void suite_index(struct suite *s, const uint32_t *images, size_t count, uint64_t richness);
+
+/* The resolver: answers all pending stacks until none are left; the number of answers applied. */
+size_t suite_resolve(struct suite *s);
+/* One page of pending stacks as a resolution op, not applied. NULL: none. */
+struct write_op *suite_resolution(struct suite *s);
+#define SUITE_RULES "rules-1"
+
+size_t suite_pending(struct suite *s);
+/* The only cluster, or the one with that title. */
+struct cluster_row suite_cluster(struct suite *s, const char *title);
+size_t suite_cluster_count(struct suite *s);
+
+struct suite_case {
+    const char *name;
+    void (*run)(struct suite *s);
+};
+extern const struct suite_case suite_cases[];
+extern const size_t suite_case_count;
+/* The cases are in several files. */
+#define SUITE_CASES(X)                                                                             \
+    X(batch_counts_and_duplicates)                                                                 \
+    X(batch_retry_window)                                                                          \
+    X(batch_that_fails_burns_no_id)                                                                \
+    X(changed_duplicate_leaves_no_trace)                                                           \
+    X(reports_without_a_stack)                                                                     \
+    X(report_comes_back_whole)                                                                     \
+    X(huge_addresses_survive)                                                                      \
+    X(daily_values_are_capped)                                                                     \
+    X(image_sets_are_remembered)                                                                   \
+    X(images_first_seen_wins)                                                                      \
+    X(resolution_makes_a_cluster)                                                                  \
+    X(late_resolution_is_ignored)                                                                  \
+    X(index_between_page_and_answer)                                                               \
+    X(provisional_becomes_an_alias)                                                                \
+    X(alias_follows_the_weight)                                                                    \
+    X(alias_chains_are_flat)                                                                       \
+    X(order_of_reports_and_symbols)                                                                \
+    X(repend_in_chunks)                                                                            \
+    X(repend_all_users)                                                                            \
+    X(richer_index_replaces)                                                                       \
+    X(slide_groups)                                                                                \
+    X(layouts_are_learnt)                                                                          \
+    X(give_up_on_old_ones)                                                                         \
+    X(uploads_and_slices)                                                                          \
+    X(symbol_pages)                                                                                \
+    X(missing_list)                                                                                \
+    X(tokens_come_and_go)                                                                          \
+    X(cluster_filters)                                                                             \
+    X(cluster_pages)                                                                               \
+    X(cluster_percentiles)                                                                         \
+    X(days_are_utc)                                                                                \
+    X(breakdowns)                                                                                  \
+    X(breakdown_sources)                                                                           \
+    X(cluster_reports_pages)                                                                       \
+    X(expiry_keeps_the_counters)                                                                   \
+    X(rollback_leaves_nothing)                                                                     \
+    X(snapshot_of_a_reader)                                                                        \
+    X(deadline_of_a_reader)                                                                        \
+    X(limits_and_cursors_are_checked)                                                              \
+    X(statistics)
+#define SUITE_DECLARE(name) void suite_##name(struct suite *s);
+SUITE_CASES(SUITE_DECLARE)
+#undef SUITE_DECLARE
+
+#endif

@@ -1,0 +1,35 @@
+/* The conformance suite over every backend; see tests/conformance/suite.h. */
+#include "tests/conformance/suite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/unit.h"
+
+static const char *const backends[] = {"memory", "sqlite"};
+
+START_TEST(case_over_a_backend)
+{
+    struct suite s;
+    const struct suite_case *c = &suite_cases[(size_t)_i / 2];
+    const char *backend = backends[_i % 2];
+    tcase_fn_start(c->name, __FILE__, __LINE__);
+    suite_open(&s, backend);
+    c->run(&s);
+    suite_close(&s);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("storage conformance");
+    TCase *tcase = tcase_create("cases");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, case_over_a_backend, 0, (int)suite_case_count * 2);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
