@@ -1,0 +1,179 @@
+/* A look is a function of both clocks: no test waits for one. */
+#include "server/jobs/housekeeping.c"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/rig.h"
+#include "tests/support/unit.h"
+
+#define APP "com.example.shop"
+
+static struct rig rig;
+static struct rules *rules;
+static struct resolver *resolver;
+static struct housekeeping *h;
+static struct uuid shop;
+static const struct housekeeping_options OPTIONS = {.interval_ms = 1000,
+                                                    .checkpoint_bytes = 512 * 1024,
+                                                    .idle_ms = 30000,
+                                                    .report_days = 30,
+                                                    .retry_days = 3,
+                                                    .image_set_days = 30,
+                                                    .give_up_ms = CLOCK_DAY_MS};
+
+static void setup(void)
+{
+    struct error err;
+    struct resolver_options options = {.workers = 1, .page = 64, .frame_cache_entries = 64};
+    rig_start(&rig);
+    memset(shop.bytes, 0x51, sizeof(shop.bytes));
+    ck_assert_int_eq(rules_new_default(&rules, &err), ERR_OK);
+    ck_assert_msg(resolver_start(rig.storage, rig.writer, rig.cache, rules, &options, rig.metrics,
+                                 &resolver, &err) == ERR_OK,
+                  "%s", err.text);
+    atomic_store(&rig.resolver, resolver);
+    h = make(rig.storage, rig.writer, resolver, rig.cache, &OPTIONS, rig.metrics, 0);
+    ck_assert_ptr_nonnull(h);
+}
+
+static void teardown(void)
+{
+    dispose(h);
+    atomic_store(&rig.resolver, NULL);
+    resolver_stop(resolver);
+    rules_free(rules);
+    rig_stop(&rig);
+}
+
+static void send_report(const char *id)
+{
+    struct raw_frame frame = {
+        .image = shop, .offset = 0x1000, .image_kind = IMAGE_UUID, .kind = FRAME_LEAF};
+    struct op_image image = {
+        .id = shop, .kind = IMAGE_UUID, .class = IMAGE_CLASS_APP, .name = "Shop"};
+    rig_apply(&rig, ops_report(APP, id, &frame, 1, &image, 1));
+}
+
+static bool is_stored(const char *id)
+{
+    struct report_row row;
+    struct error err;
+    arena_reset(&rig.arena);
+    enum err rc = read_report(rig.reader, APP, id, &rig.arena, &row, &err);
+    ck_assert_msg(rc == ERR_OK || rc == ERR_NOT_FOUND, "%s", err.text);
+    return rc == ERR_OK;
+}
+
+static void wait_resolved(int64_t count)
+{
+    while (metrics_get(rig.metrics, METRIC_STACKS_RESOLVED) < count)
+        usleep(500);
+}
+
+static void grow_log(uint64_t bytes)
+{
+    static uint32_t n;
+    while (storage_wal_bytes(rig.storage) <= bytes)
+        rig_apply(&rig, ops_token(++n));
+}
+
+START_TEST(a_long_log_is_checkpointed)
+{
+    setup();
+    look_around(h, OPS_TIME_MS, 0); /* what is due at the start */
+    grow_log(OPTIONS.checkpoint_bytes / 2);
+    uint64_t bytes = storage_wal_bytes(rig.storage);
+    look_around(h, OPS_TIME_MS, 1000);
+    ck_assert_uint_eq(storage_wal_bytes(rig.storage), bytes); /* not long enough */
+    grow_log(OPTIONS.checkpoint_bytes);
+    look_around(h, OPS_TIME_MS, 2000);
+    ck_assert_uint_eq(storage_wal_bytes(rig.storage), 0); /* all copied */
+    teardown();
+}
+END_TEST
+
+START_TEST(an_idle_log_is_emptied_once)
+{
+    setup();
+    look_around(h, OPS_TIME_MS, 0);
+    rig_apply(&rig, ops_token(1));
+    rig_apply(&rig, ops_token(2)); /* the first one is counted by now */
+    look_around(h, OPS_TIME_MS, 1000);
+    ck_assert_uint_gt(storage_wal_bytes(rig.storage), 0);
+    look_around(h, OPS_TIME_MS, 30999);
+    ck_assert(!h->truncated);
+    look_around(h, OPS_TIME_MS, 31001);
+    ck_assert(h->truncated);
+    ck_assert_uint_eq(storage_wal_bytes(rig.storage), 0);
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_WAL_BYTES), 0);
+    teardown();
+}
+END_TEST
+
+START_TEST(old_reports_go)
+{
+    const int64_t day = CLOCK_DAY_MS;
+    setup();
+    send_report("r1");
+    wait_resolved(1);
+    look_around(h, OPS_TIME_MS + 29 * day, 0);
+    ck_assert(is_stored("r1"));
+    look_around(h, OPS_TIME_MS + 31 * day, EXPIRE_EVERY_MS - 1);
+    ck_assert(is_stored("r1")); /* not due yet */
+    look_around(h, OPS_TIME_MS + 31 * day, EXPIRE_EVERY_MS);
+    ck_assert(!is_stored("r1"));
+    teardown();
+}
+END_TEST
+
+START_TEST(waiting_for_symbol_files_ends)
+{
+    setup();
+    send_report("r1");
+    wait_resolved(1);
+    look_around(h, OPS_TIME_MS + CLOCK_DAY_MS - 1, 0);
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_STACKS_RESOLVED), 1);
+    look_around(h, OPS_TIME_MS + 2 * CLOCK_DAY_MS, GIVE_UP_EVERY_MS);
+    wait_resolved(2);
+    look_around(h, OPS_TIME_MS + 3 * CLOCK_DAY_MS, 2 * GIVE_UP_EVERY_MS); /* once is enough */
+    send_report("r2");
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_STACKS_RESOLVED), 2);
+    teardown();
+}
+END_TEST
+
+START_TEST(gauges)
+{
+    struct index_ref *ref = NULL;
+    struct error err;
+    setup();
+    rig_put_index(&rig, &shop, "shop_load");
+    ck_assert_int_eq(index_cache_acquire(rig.cache, &shop, &ref, &err), ERR_OK);
+    look_around(h, OPS_TIME_MS, 0);
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_INDEXES_OPEN), 1);
+    index_cache_release(rig.cache, ref);
+    teardown();
+}
+END_TEST
+
+START_TEST(the_thread_starts_and_stops)
+{
+    struct housekeeping *running = NULL;
+    struct error err;
+    setup();
+    int64_t commits = metrics_get(rig.metrics, METRIC_COMMITS);
+    ck_assert_int_eq(housekeeping_start(rig.storage, rig.writer, resolver, rig.cache, &OPTIONS,
+                                        rig.metrics, &running, &err),
+                     ERR_OK);
+    while (metrics_get(rig.metrics, METRIC_COMMITS) == commits) /* its first look */
+        usleep(500);
+    housekeeping_stop(running);
+    housekeeping_stop(NULL);
+    teardown();
+}
+END_TEST
+
+UNIT_MAIN("housekeeping", a_long_log_is_checkpointed, an_idle_log_is_emptied_once, old_reports_go,
+          waiting_for_symbol_files_ends, gauges, the_thread_starts_and_stops)
