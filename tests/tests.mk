@@ -3,7 +3,12 @@
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/unit/%)
 SUPPORT_SRC := $(wildcard tests/support/*.c tests/conformance/*.c)
-SUPPORT_OBJ := $(SUPPORT_SRC:%.c=$(BUILD)/%.o)
+# A library, so that a test is linked with what it uses and no more.
+SUPPORT_OBJ := $(BUILD)/libsupport.a
+$(SUPPORT_OBJ): $(SUPPORT_SRC:%.c=$(BUILD)/%.o)
+	@mkdir -p $(@D)
+	@echo "  AR      $@"
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 CHECK_LIBS := $(shell pkg-config --libs check 2>/dev/null)
 
 $(BUILD)/tests/%.o: ALL_CFLAGS += $(shell pkg-config --cflags check 2>/dev/null)

@@ -1,5 +1,7 @@
 /*
- * report_json - one stall report as JSON (openapi.yaml, schemas ReportSummary and Report).
+ * report_json - one stall report as JSON.
+ *
+ * Purpose: prints the schemas ReportSummary and Report of openapi.yaml.
  *
  * Threads: a reader's. Memory: the tools' arena.
  */

@@ -1,5 +1,7 @@
 /*
- * symbols_json - uploads and symbol files as JSON (openapi.yaml, schemas Upload and SymbolFile).
+ * symbols_json - uploads and symbol files as JSON.
+ *
+ * Purpose: prints the schemas Upload and SymbolFile of openapi.yaml.
  *
  * Threads, memory: none.
  */
