@@ -74,9 +74,9 @@ static const struct config_key KEYS[] = {
     SIZE(ingest, memory_bytes, "256M", 1 * M, 4 * G, "Memory one body may take, parsed."),
 
     NUMBER(symbols, child_threads, "0", 0, 256, "Threads of the indexing process; 0: one a core."),
-    SIZE(symbols, child_data_bytes, "4G", 64 * M, 1024 * G, "Its memory."),
-    SIZE(symbols, child_file_bytes, "8G", 1 * M, 1024 * G, "Its largest file."),
-    NUMBER(symbols, child_cpu_s, "1200", 1, 86400, "Its CPU time, seconds."),
+    SIZE(symbols, child_data_bytes, "4G", 0, 1024 * G, "Its memory; 0: no cap."),
+    SIZE(symbols, child_file_bytes, "8G", 0, 1024 * G, "Its largest file; 0: no cap."),
+    NUMBER(symbols, child_cpu_s, "1200", 0, 86400, "Its CPU time, seconds; 0: no cap."),
     NUMBER(symbols, child_wall_s, "900", 1, 86400, "Its time on the clock, seconds."),
     BOOL(symbols, keep_objects, "yes", "Keep object files, to be had back over REST."),
     SIZE(symbols, spool_chunk_bytes, "256K", 4 * K, 64 * M, "Piece in which an upload is written."),

@@ -198,31 +198,37 @@ static void keep_log_short(struct writer *w)
     metrics_set(w->metrics, METRIC_WAL_BYTES, (int64_t)bytes);
 }
 
-static void answer_group(struct writer *w, enum err group_rc, const struct error *group_err)
+/* Settles how each op went, and counts before anybody is told. */
+static void settle_group(struct writer *w, enum err group_rc, const struct error *group_err)
 {
-    bool ring = false;
-    size_t failed = 0;
+    int64_t failed = 0;
     for (size_t i = 0; i < w->group_count; i++) {
         struct write_op *op = w->group[i];
         if (group_rc != ERR_OK) {
             op->rc = group_rc;
             op->error = *group_err;
         }
-        enum err rc = op->rc;
-        if (rc == ERR_OK) {
+        failed += op->rc != ERR_OK;
+    }
+    metrics_add(w->metrics, METRIC_OPS, (int64_t)w->group_count - failed);
+    metrics_add(w->metrics, METRIC_OPS_FAILED, failed);
+}
+
+static void answer_group(struct writer *w)
+{
+    bool ring = false;
+    for (size_t i = 0; i < w->group_count; i++) {
+        struct write_op *op = w->group[i];
+        if (op->rc == ERR_OK) {
             ring = makes_pending(op) || ring;
             tell_layouts(w, op);
-        } else {
-            failed++;
         }
         /* From here on the op is its owner's again, and may be gone. */
         if (op->done)
-            op->done(op, rc, &op->error);
+            op->done(op, op->rc, &op->error);
         else
             write_op_free(op);
     }
-    metrics_add(w->metrics, METRIC_OPS, (int64_t)(w->group_count - failed));
-    metrics_add(w->metrics, METRIC_OPS_FAILED, (int64_t)failed);
     w->group_count = 0;
     if (ring && w->options.pending_bell)
         w->options.pending_bell(w->options.bell_ctx);
@@ -240,7 +246,8 @@ static void *run(void *arg)
         metrics_add(w->metrics, rc == ERR_OK ? METRIC_COMMITS : METRIC_COMMIT_FAILURES, 1);
         metrics_set(w->metrics, METRIC_WRITER_QUEUE, (int64_t)queue_length(w->queue));
         set_problem(w, rc == ERR_OK ? w->op_problem : err.text);
-        answer_group(w, rc, &err);
+        settle_group(w, rc, &err);
+        answer_group(w);
         keep_log_short(w);
     }
     return NULL;
