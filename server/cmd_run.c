@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -126,6 +127,7 @@ static int run_daemon(const char *path, const struct config *config)
     struct daemon *d = NULL;
     struct error err;
     sigset_t signals;
+    umask(0027); /* reports are nobody else's on this machine */
     block_signals(&signals);
     if (open_standard_files(&err) != ERR_OK || daemon_start(config, &d, &err) != ERR_OK)
         return cmd_failed(&cmd_run, &err);
