@@ -10,3 +10,10 @@ $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(BENCH_SUPPORT) $(SUPPORT_OBJ) $(LIB
 
 .PHONY: bench-programs
 bench-programs: $(BENCH_BIN)
+
+# Each figure beside its peer, in one run; see tests/bench/bench.py.
+.PHONY: bench bench-quick
+bench: $(BUILD)/stallsymd $(BENCH_BIN) fixtures
+	$(Q)python3 tests/bench/bench.py $(BUILD)
+bench-quick: $(BUILD)/stallsymd $(BENCH_BIN) fixtures
+	$(Q)python3 tests/bench/bench.py $(BUILD) --quick

@@ -7,7 +7,7 @@ Needs llvm-gsymutil and llvm-symbolizer. The large dSYM (45 MB, C++ and Objectiv
 `npm pack @nativescript/ios@8.4.0` into $STALLSYM_BENCH_CACHE (default ~/.cache/stallsym-bench) and
 left out, saying so, where it cannot be had; real dSYMs come from ../shared/data where present, else
 from the build's own fixtures."""
-import os, pathlib, random, shutil, statistics, subprocess, sys, tarfile, tempfile, time, zipfile
+import json, os, pathlib, random, shutil, statistics, subprocess, sys, tarfile, tempfile, time, zipfile
 
 build = pathlib.Path(sys.argv[1])
 quick = '--quick' in sys.argv
@@ -109,19 +109,19 @@ def bench_object(label, path, work):
                              '--num-threads', threads])
         a, b = against(ours, theirs)
         figure('P1', 'index, wall, %d thread%s' % (threads, 's' * (threads > 1)), a[0], b[0], 's', 0.25)
+        figure('P1', 'the same, CPU', a[1], b[1], 's', 0.25)
         figure('P2', 'index, peak memory', a[2], b[2], 'MB', 0.33)
     index = next((work / 'ours').glob('*.gsym'))
     their_index = sorted(work.glob('theirs.gsym*'))[0]
     figure('P3', 'index size', index.stat().st_size / 1e6, their_index.stat().st_size / 1e6, 'MB', 1.0)
     info = subprocess.run([str(program), 'index', str(path), '-o', str(work / 'ours')],
                           capture_output=True, text=True, check=True).stdout
-    import json
     line = json.loads(info.splitlines()[0])
     random.seed(7)
     addresses = work / 'addresses'
     with open(addresses, 'w') as out:
         for _ in range(20000 if quick else 200000):
-            out.write('0x%x\n' % (line['text_vmaddr'] + random.randrange(line['text_size'] or 1)))
+            out.write('0x%x\n' % (int(line['text_vmaddr'], 16) + random.randrange(line['text_size'] or 1)))
     arch = ['--default-arch=' + line['arch']] if line.get('arch') else []
     a, b = against(lambda: measured([program, 'lookup', index], addresses),
                    lambda: measured([symbolizer, '--obj=%s' % path, '--output-style=JSON', *arch], addresses))

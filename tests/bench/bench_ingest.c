@@ -36,9 +36,9 @@ static pid_t start_daemon(const char *program, const char *dir, uint16_t *ret_po
     setenv("STALLSYM_HTTP_PORT_FILE", port_file, 1);
     setenv("STALLSYM_ADMIN_TOKEN", LOAD_TOKEN, 1);
     setenv("STALLSYM_LOG_LEVEL", "warn", 1);
-    char *argv[] = {(char *)program, "run", NULL};
+    const char *argv[] = {program, "run", NULL};
     pid_t pid;
-    if (posix_spawn(&pid, program, NULL, NULL, argv, environ) != 0)
+    if (posix_spawn(&pid, program, NULL, NULL, (char **)argv, environ) != 0)
         load_die("cannot start %s", program);
     for (int tries = 0; tries < 500; tries++) {
         int fd = open(port_file, O_RDONLY | O_CLOEXEC);
@@ -56,9 +56,9 @@ static pid_t start_daemon(const char *program, const char *dir, uint16_t *ret_po
 
 static void remove_dir(char *dir)
 {
-    char *argv[] = {"rm", "-rf", dir, NULL};
+    const char *argv[] = {"rm", "-rf", dir, NULL};
     pid_t pid;
-    if (posix_spawnp(&pid, "rm", NULL, NULL, argv, environ) == 0)
+    if (posix_spawnp(&pid, "rm", NULL, NULL, (char **)argv, environ) == 0)
         waitpid(pid, NULL, 0);
 }
 
