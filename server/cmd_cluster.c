@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "server/analysis/cluster_key.h"
+#include "server/analysis/frame_memo.h"
 #include "server/analysis/normalize.h"
 #include "server/analysis/similar.h"
 #include "server/cmd.h"
@@ -19,6 +20,7 @@
 #define ROW_FRAMES_MAX   4096
 #define ROW_MEMORY_MAX   (64u * 1024 * 1024)
 #define ROWS_MEMORY_MAX  (1024u * 1024 * 1024)
+#define MEMO_ENTRIES     65536
 #define CLUSTER_APP_NAME "stdin" /* stands for the bundle id: one run is one app */
 
 struct cluster_run {
@@ -265,6 +267,7 @@ static int run_cluster(int argc, char **argv)
     if (e != ERR_OK)
         return cmd_failed(&cmd_cluster, &err);
     run.rules = rules;
+    run.options.memo = frame_memo_new(rules, MEMO_ENTRIES);
     arena_init(&run.arena, ROW_MEMORY_MAX);
     arena_init(&run.kept, ROWS_MEMORY_MAX);
     e = cluster_all(&run, stdin, &err);
@@ -274,6 +277,7 @@ static int run_cluster(int argc, char **argv)
     arena_done(&run.kept);
     free(run.ids);
     free(run.stacks);
+    frame_memo_free(run.options.memo);
     rules_free(rules);
     return e == ERR_OK ? CMD_OK : cmd_failed(&cmd_cluster, &err);
 }

@@ -36,11 +36,15 @@ enum cluster_kind {
     CLUSTER_PROVISIONAL, /* an application frame waits for its symbol file: UUID and offset */
 };
 
+struct frame_memo;
+
 struct key_options {
     /* Wait for a vendor's or app's missing symbol file no longer: skip to the next resolved
      * application frame (design/clustering.md 3.4). */
     bool skip_unresolved;
     const char *app_image; /* only this image is the app's (`--app-image`); NULL: by image class */
+    struct frame_memo
+        *memo; /* makes it faster, changes nothing; the calling thread's own, or NULL */
 };
 
 /* What became of one frame (of one logical frame: inlined ones count). */

@@ -334,6 +334,26 @@ static enum err check_rule(struct reader *r)
     return ERR_OK;
 }
 
+/* What a verdict says of each function pattern, made once. */
+static enum err explain(struct reader *r)
+{
+    static const enum rule_kind KINDS[2] = {RULE_FATE, RULE_CLASS};
+    struct rule *rule = r->rule;
+    for (struct rule_pattern *p = rule->patterns[PATTERN_FUNCTION]; p; p = p->next) {
+        for (int i = 0; i < 2; i++) {
+            if (!(rule->kinds & (1u << KINDS[i])) || p->negated)
+                continue;
+            p->why[i] = arena_printf(&r->rules->arena, "%s: %s", rule->labels[KINDS[i]], p->text);
+            if (!p->why[i])
+                return no_memory(r);
+        }
+    }
+    uint32_t last = rule->position_to == UINT32_MAX ? rule->position_from : rule->position_to + 1;
+    if (last > r->rules->position_cap)
+        r->rules->position_cap = last;
+    return ERR_OK;
+}
+
 static enum err new_rule(struct reader *r)
 {
     struct rules *rules = r->rules;
@@ -357,6 +377,8 @@ static enum err read_rule(struct reader *r)
         e = read_functions(r);
     if (e == ERR_OK)
         e = check_rule(r);
+    if (e == ERR_OK)
+        e = explain(r);
     if (e == ERR_OK && !r->rule->positive[PATTERN_FUNCTION])
         e = add_entry(r, NULL);
     return e;

@@ -79,6 +79,15 @@ static bool rule_matches(const struct rule *rule, const struct rule_subject *s,
     return true;
 }
 
+static const char *why_of(const struct rule *rule, const struct rule_pattern *pattern, int kind)
+{
+    if (pattern && kind == RULE_FATE)
+        return pattern->why[0];
+    if (pattern && kind == RULE_CLASS)
+        return pattern->why[1];
+    return rule->labels[kind];
+}
+
 static void take(const struct rule_entry *entry, const struct rule_subject *s,
                  struct rule_match ret[RULE_KINDS])
 {
@@ -97,6 +106,7 @@ static void take(const struct rule_entry *entry, const struct rule_subject *s,
         ret[kind].order = rule->order;
         ret[kind].label = rule->labels[kind];
         ret[kind].pattern = entry->pattern ? entry->pattern->text : NULL;
+        ret[kind].why = why_of(rule, entry->pattern, kind);
     }
 }
 
@@ -134,4 +144,9 @@ bool rules_is_platform(const struct rules *r, const char *image_name)
     for (const struct rule_entry *e = r->platform; e; e = e->next)
         take(e, &s, match);
     return match[RULE_PLATFORM].action && match[RULE_PLATFORM].action->value == VALUE_YES;
+}
+
+uint32_t rules_position_cap(const struct rules *r)
+{
+    return r->position_cap;
 }

@@ -53,6 +53,7 @@ struct rule_match {
     uint32_t order;                   /* of the rule in the file */
     const char *label;                /* "drop wait" */
     const char *pattern;              /* function pattern that matched, NULL */
+    const char *why;                  /* both: "drop wait: mach_msg*" */
 };
 
 /* A frame as the rules see it. Strings may be NULL. */
@@ -69,6 +70,9 @@ struct rule_subject {
 
 void rules_match(const struct rules *r, const struct rule_subject *subject,
                  struct rule_match ret[RULE_KINDS]);
+
+/* Positions from here on are alike to every rule. */
+uint32_t rules_position_cap(const struct rules *r);
 
 /* `*` any run, `?` one byte, everything else itself. */
 bool rules_glob(const char *pattern, const char *text);

@@ -20,6 +20,7 @@ enum pattern_kind {
 
 struct rule_pattern {
     const char *text;
+    const char *why[2];        /* of a function pattern: of RULE_FATE and RULE_CLASS */
     struct rule_pattern *next; /* of the same kind in the same rule */
     bool negated;
 };
@@ -65,6 +66,7 @@ struct rules {
     struct arena arena;
     struct rule *rules;
     size_t count;
+    uint32_t position_cap;
     struct rule_entry
         *buckets[RULES_BUCKETS]; /* patterns that begin with RULES_PREFIX plain bytes */
     struct rule_entry *loose;    /* the other ones, and rules without a pattern */

@@ -39,6 +39,7 @@
 #include "base/parallel.h"
 #include "base/thread.h"
 #include "server/analysis/cluster_key.h"
+#include "server/analysis/frame_memo.h"
 #include "server/jobs/app_images.h"
 #include "storage/storage_read.h"
 #include "symbolizer/symbolize.h"
@@ -47,6 +48,7 @@
 #define PAGE_ARENA     ((size_t)512 * 1024 * 1024)
 #define OP_ARENA       ((size_t)128 * 1024 * 1024)
 #define IMAGES_MAX     8192
+#define MEMO_FRAMES    16384
 #define LATE_MAX       4096
 #define RETRY_MS       1000 /* after a failed read or commit */
 #define SUBMIT_WAIT_MS 20   /* the writer's queue is full: try again */
@@ -56,6 +58,7 @@ struct worker {
     struct storage_reader *reader;
     struct symbolizer *symbolizer;
     struct app_images *images;
+    struct frame_memo *memo;
 };
 
 /* What one call of the workers makes: PIECE stacks of a page, one op. */
@@ -140,7 +143,7 @@ static enum err resolve_stack(const struct resolver *r, struct worker *w,
     struct raw_stack raw = {.frames = NULL, .count = 0};
     struct symbolized symbolized = {.missing_count = 0};
     struct cluster_verdict verdict;
-    struct key_options key_options = {.skip_unresolved = p->give_up};
+    struct key_options key_options = {.skip_unresolved = p->give_up, .memo = w->memo};
     memset(out, 0, sizeof(*out));
     out->stack_id = p->stack_id;
     out->generation = p->generation;
@@ -485,7 +488,8 @@ static enum err make_worker(struct resolver *r, struct worker *w, struct storage
         return rc;
     w->symbolizer = symbolizer_new(r->cache, r->options.frame_cache_entries);
     w->images = app_images_new(w->reader, IMAGES_MAX);
-    if (!w->symbolizer || !w->images)
+    w->memo = frame_memo_new(r->rules, MEMO_FRAMES);
+    if (!w->symbolizer || !w->images || !w->memo)
         return error_set(err, ERR_NO_MEMORY, "no memory for a resolver worker");
     return ERR_OK;
 }
@@ -543,6 +547,7 @@ void resolver_stop(struct resolver *r)
     thread_join(&r->thread);
     parallel_free(r->parallel);
     for (size_t i = 0; r->workers && i < r->options.workers; i++) {
+        frame_memo_free(r->workers[i].memo);
         app_images_free(r->workers[i].images);
         symbolizer_free(r->workers[i].symbolizer);
         storage_reader_close(r->workers[i].reader);

@@ -1,0 +1,64 @@
+/*
+ * frame_memo - what the rules made of a frame, remembered.
+ *
+ * Purpose: the same few thousand frames come again in stack after stack. A memo makes of normalising
+ * a name and asking all rules one look-up; verdicts are the same with and without it.
+ *
+ * Invariants: holds at most `max_entries` frames and FRAME_MEMO_BYTES; when it is full it forgets
+ * everything. Belongs to one rule set, which must outlive it.
+ *
+ * Threads: one owner, each thread its own. Memory: frame_memo_new/frame_memo_free; answers are copied
+ * out by frame_fates.
+ */
+#ifndef STALLSYM_ANALYSIS_FRAME_MEMO_H
+#define STALLSYM_ANALYSIS_FRAME_MEMO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/analysis/rules.h"
+#include "server/analysis/rules_match.h"
+
+#define FRAME_MEMO_BYTES (32u * 1024 * 1024)
+
+struct frame_memo;
+
+/* All that a decision depends on. Strings may be NULL. */
+struct frame_question {
+    const char *image;
+    const char *function; /* as shown; NULL: nothing is known */
+    const char *file;
+    uint32_t position; /* of the frame in the stack */
+    bool local;
+    bool in_app; /* before rules */
+};
+
+/* Texts borrow from the rules, `key` from the memo (or from where it was computed). */
+struct frame_decision {
+    const char *key; /* normalised name; "" without identity */
+    size_t key_len;
+    const char *drop; /* reason, NULL: kept by the rules */
+    const char *rule; /* why; "" when no rule says */
+    const char *owner;
+    struct rule_match group;
+    struct rule_match category;
+    uint32_t depth; /* 0: no rule */
+    bool named;     /* has a name at all, which may have no identity */
+    bool in_app;
+    bool vendor;
+    bool boundary;
+    bool plumbing;
+};
+
+/* NULL without memory. */
+struct frame_memo *frame_memo_new(const struct rules *rules, size_t max_entries);
+void frame_memo_free(struct frame_memo *m);
+
+/* The decision; `key_buffer` (KEY_NAME_MAX bytes) holds the key where there is no memo (NULL) or no
+ * room in it. `ret->key` is good until the next call. */
+void frame_decide(const struct rules *rules, struct frame_memo *memo,
+                  const struct frame_question *question, char *key_buffer,
+                  struct frame_decision *ret);
+
+#endif

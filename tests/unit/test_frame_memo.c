@@ -1,0 +1,165 @@
+#include "server/analysis/frame_memo.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "server/analysis/cluster_key.h"
+#include "server/analysis/normalize.h"
+#include "tests/support/stacks.h"
+#include "tests/support/unit.h"
+
+static void check_equal(const struct frame_decision *a, const struct frame_decision *b)
+{
+    ck_assert_str_eq(a->key, b->key);
+    ck_assert_uint_eq(a->key_len, b->key_len);
+    ck_assert_pstr_eq(a->drop, b->drop);
+    ck_assert_str_eq(a->rule, b->rule);
+    ck_assert_pstr_eq(a->owner, b->owner);
+    ck_assert_ptr_eq(a->group.action, b->group.action);
+    ck_assert_ptr_eq(a->category.action, b->category.action);
+    ck_assert_uint_eq(a->depth, b->depth);
+    ck_assert(a->named == b->named && a->in_app == b->in_app && a->vendor == b->vendor &&
+              a->boundary == b->boundary && a->plumbing == b->plumbing);
+}
+
+static void check_same(const struct rules *rules, struct frame_memo *memo,
+                       const struct frame_question *q)
+{
+    char key[KEY_NAME_MAX];
+    char key2[KEY_NAME_MAX];
+    struct frame_decision with;
+    struct frame_decision without;
+    frame_decide(rules, NULL, q, key, &without);
+    frame_decide(rules, memo, q, key2, &with);
+    check_equal(&with, &without);
+    frame_decide(rules, memo, q, key2, &with);
+    check_equal(&with, &without);
+}
+
+START_TEST(with_and_without_are_the_same)
+{
+    static const char *const NAMES[] = {"mach_msg2_trap", "Feed.reload(_:)",
+                                        "<redacted>",     "swift_retain",
+                                        "read",           "UIApplicationMain",
+                                        "-[SentryHub a]", "-[FMDatabase b]",
+                                        "tick",           "closure #1 in Feed.reload(_:)"};
+    static const char *const IMAGES[] = {"Shop", "libsystem_kernel.dylib", "GRDB", "", NULL};
+    struct rules *rules = NULL;
+    ck_assert_int_eq(rules_new_default(&rules, NULL), ERR_OK);
+    struct frame_memo *memo = frame_memo_new(rules, 1000);
+    ck_assert_ptr_nonnull(memo);
+    for (size_t n = 0; n < 11; n++) {
+        for (size_t i = 0; i < 5; i++) {
+            for (uint32_t bits = 0; bits < 32; bits++) {
+                struct frame_question q = {.image = IMAGES[i],
+                                           .function = n < 10 ? NAMES[n] : NULL,
+                                           .file = bits & 1 ? "clock.c" : NULL,
+                                           .local = bits & 2,
+                                           .in_app = bits & 4,
+                                           .position = (bits >> 3) * 5};
+                check_same(rules, memo, &q);
+            }
+        }
+    }
+    frame_memo_free(memo);
+    rules_free(rules);
+}
+END_TEST
+
+START_TEST(positions_that_a_rule_tells_apart)
+{
+    static const char TEXT[] = "drop=top position=0-2: a\ndrop=deep position=7-: b\n";
+    struct rules *rules = NULL;
+    ck_assert_int_eq(rules_new(TEXT, strlen(TEXT), &rules, NULL), ERR_OK);
+    ck_assert_uint_eq(rules_position_cap(rules), 7);
+    struct frame_memo *memo = frame_memo_new(rules, 64);
+    for (uint32_t position = 0; position < 12; position++) {
+        check_same(rules, memo, &(struct frame_question){.function = "a", .position = position});
+        check_same(rules, memo, &(struct frame_question){.function = "b", .position = position});
+    }
+    frame_memo_free(memo);
+    rules_free(rules);
+}
+END_TEST
+
+START_TEST(a_full_memo_starts_again)
+{
+    struct rules *rules = NULL;
+    ck_assert_int_eq(rules_new_default(&rules, NULL), ERR_OK);
+    struct frame_memo *memo = frame_memo_new(rules, 8);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 100; i++) {
+            char name[32];
+            snprintf(name, sizeof(name), "Feed.load%d()", i);
+            check_same(rules, memo, &(struct frame_question){.image = "Shop", .function = name});
+        }
+    }
+    frame_memo_free(memo);
+    memo = frame_memo_new(rules, 1u << 20); /* long names: by bytes */
+    char *name = malloc(60000);
+    ck_assert_ptr_nonnull(name);
+    for (int i = 0; i < 1200; i++) {
+        memset(name, 'a', 59999);
+        name[59999] = 0;
+        snprintf(name, 16, "f%d", i);
+        name[strlen(name)] = '_';
+        check_same(rules, memo, &(struct frame_question){.image = "Shop", .function = name});
+    }
+    free(name);
+    frame_memo_free(memo);
+    frame_memo_free(NULL);
+    rules_free(rules);
+}
+END_TEST
+
+START_TEST(another_rule_set_is_not_answered_from_it)
+{
+    struct rules *a = NULL;
+    struct rules *b = NULL;
+    char key[KEY_NAME_MAX];
+    struct frame_decision d;
+    ck_assert_int_eq(rules_new("drop=x: f\n", 10, &a, NULL), ERR_OK);
+    ck_assert_int_eq(rules_new("keep: f\n", 8, &b, NULL), ERR_OK);
+    struct frame_memo *memo = frame_memo_new(a, 8);
+    const struct frame_question q = {.function = "f"};
+    frame_decide(a, memo, &q, key, &d);
+    ck_assert_str_eq(d.drop, "x");
+    frame_decide(b, memo, &q, key, &d);
+    ck_assert_ptr_null(d.drop);
+    frame_memo_free(memo);
+    rules_free(a);
+    rules_free(b);
+}
+END_TEST
+
+START_TEST(verdicts_are_the_same)
+{
+    static const char TEXT[] =
+        "libsystem_kernel.dylib pread\nlibsqlite3.dylib sqlite3_step\nShop!Feed.reload(_:)\n"
+        "Shop!Feed.reload(_:)\nUIKitCore -[UIApplication _run]\nUIKitCore UIApplicationMain\n"
+        "Shop!main\n";
+    struct rules *rules = NULL;
+    struct arena arena;
+    struct cluster_verdict a;
+    struct cluster_verdict b;
+    arena_init(&arena, 1 << 20);
+    ck_assert_int_eq(rules_new_default(&rules, NULL), ERR_OK);
+    struct key_options options = {.memo = frame_memo_new(rules, 64)};
+    struct resolved_stack stack = stack_from_text(TEXT, &arena);
+    ck_assert_int_eq(cluster_key_of(rules, NULL, "a", &stack, &arena, &a, NULL), ERR_OK);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(cluster_key_of(rules, &options, "a", &stack, &arena, &b, NULL), ERR_OK);
+        ck_assert_mem_eq(a.key, b.key, sizeof(a.key));
+        ck_assert_mem_eq(a.variant, b.variant, sizeof(a.variant));
+        ck_assert_str_eq(a.category, b.category);
+        for (size_t k = 0; k < a.fate_count; k++)
+            ck_assert_str_eq(a.fates[k].rule, b.fates[k].rule);
+    }
+    frame_memo_free(options.memo);
+    rules_free(rules);
+    arena_done(&arena);
+}
+END_TEST
+
+UNIT_MAIN("frame_memo", with_and_without_are_the_same, positions_that_a_rule_tells_apart,
+          a_full_memo_starts_again, another_rule_set_is_not_answered_from_it, verdicts_are_the_same)
