@@ -106,25 +106,30 @@ static enum err start_folder(struct daemon *d, struct error *err)
     return data_dir_open(d->config->storage.dir, &d->dir, err);
 }
 
+static enum err read_rules(FILE *f, const char *path, struct rules **ret, struct error *err)
+{
+    enum err rc = ERR_OK;
+    char *text = malloc(RULES_FILE_MAX);
+    if (!text)
+        return error_set(err, ERR_NO_MEMORY, "no memory to read %s", path);
+    size_t n = fread(text, 1, RULES_FILE_MAX, f);
+    if (ferror(f))
+        rc = error_errno(err, errno, "cannot read the cluster rules %s", path);
+    else if (n == RULES_FILE_MAX)
+        rc = error_set(err, ERR_LIMIT, "the cluster rules %s are too large", path);
+    else if (rules_new(text, n, ret, err) != ERR_OK)
+        rc = error_prefix(err, "%s", path);
+    free(text);
+    return rc;
+}
+
 static enum err read_rules_file(const char *path, struct rules **ret, struct error *err)
 {
-    char *text = malloc(RULES_FILE_MAX);
     FILE *f = fopen(path, "re");
-    enum err rc = ERR_OK;
-    if (!text)
-        rc = error_set(err, ERR_NO_MEMORY, "no memory to read %s", path);
-    else if (!f)
-        rc = error_errno(err, errno, "cannot open the cluster rules %s", path);
-    size_t n = rc == ERR_OK ? fread(text, 1, RULES_FILE_MAX, f) : 0;
-    if (rc == ERR_OK && ferror(f))
-        rc = error_errno(err, errno, "cannot read the cluster rules %s", path);
-    else if (rc == ERR_OK && n == RULES_FILE_MAX)
-        rc = error_set(err, ERR_LIMIT, "the cluster rules %s are too large", path);
-    else if (rc == ERR_OK && rules_new(text, n, ret, err) != ERR_OK)
-        rc = error_prefix(err, "%s", path);
-    if (f)
-        fclose(f);
-    free(text);
+    if (!f)
+        return error_errno(err, errno, "cannot open the cluster rules %s", path);
+    enum err rc = read_rules(f, path, ret, err);
+    fclose(f);
     return rc;
 }
 

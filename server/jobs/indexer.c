@@ -117,20 +117,23 @@ static void call_waiters(struct waiter *list, enum err rc)
     }
 }
 
+/* Takes `w` off the list and frees it; false when another thread did. */
 static bool remove_waiter(struct indexer *x, const struct waiter *w)
 {
-    bool found = false;
+    struct waiter *found = NULL;
     pthread_mutex_lock(&x->lock);
-    for (struct waiter **link = &x->waiters; *link && !found; link = &(*link)->next) {
+    for (struct waiter **link = &x->waiters; *link; link = &(*link)->next) {
         if (*link == w) {
-            *link = w->next;
+            found = *link;
+            *link = found->next;
             x->waiter_count--;
-            found = true;
             break;
         }
     }
     pthread_mutex_unlock(&x->lock);
-    return found;
+    bool mine = found != NULL;
+    free(found);
+    return mine;
 }
 
 /* Is the upload at its end? On the caller's thread. */
@@ -146,37 +149,50 @@ static enum err is_finished(struct indexer *x, uint64_t upload_id, bool *ret, st
     return rc;
 }
 
-enum err indexer_wait(struct indexer *x, uint64_t upload_id, void (*done)(void *ctx, enum err rc),
-                      void *ctx, struct error *err)
+/* NULL with `err` when no more may wait. */
+static const struct waiter *add_waiter(struct indexer *x, const struct waiter *like,
+                                       struct error *err)
 {
-    enum err rc = ERR_OK;
-    bool finished = false;
-    struct waiter *w = calloc(1, sizeof(*w));
-    if (!w)
-        return error_set(err, ERR_NO_MEMORY, "no memory to wait for an upload");
-    *w = (struct waiter){.upload_id = upload_id, .done = done, .ctx = ctx};
+    struct waiter *w = malloc(sizeof(*w));
+    if (!w) {
+        error_set(err, ERR_NO_MEMORY, "no memory to wait for an upload");
+        return NULL;
+    }
+    *w = *like;
     pthread_mutex_lock(&x->lock);
-    if (x->stopping) {
-        rc = error_set(err, ERR_BUSY, "the daemon is stopping");
-    } else if (x->waiter_count == WAITERS_MAX) {
-        rc = error_set(err, ERR_BUSY, "too many requests wait for uploads");
-    } else {
+    bool refused = x->stopping || x->waiter_count == WAITERS_MAX;
+    if (x->stopping)
+        error_set(err, ERR_BUSY, "the daemon is stopping");
+    else if (refused)
+        error_set(err, ERR_BUSY, "too many requests wait for uploads");
+    if (!refused) {
         w->next = x->waiters;
         x->waiters = w;
         x->waiter_count++;
     }
     pthread_mutex_unlock(&x->lock);
-    if (rc != ERR_OK) {
+    if (refused) {
         free(w);
-        return rc;
+        return NULL;
     }
+    return w;
+}
+
+enum err indexer_wait(struct indexer *x, uint64_t upload_id, void (*done)(void *ctx, enum err rc),
+                      void *ctx, struct error *err)
+{
+    struct error why;
+    bool finished = false;
+    const struct waiter like = {.upload_id = upload_id, .done = done, .ctx = ctx};
+    const struct waiter *w = add_waiter(x, &like, &why);
+    if (!w)
+        return error_set(err, why.code, "%s", why.text);
     /* Listed first, looked up second: whichever of the two threads takes it off the list calls. */
-    rc = is_finished(x, upload_id, &finished, err);
+    enum err rc = is_finished(x, upload_id, &finished, err);
     if (rc == ERR_OK && !finished)
         return ERR_OK;
     if (!remove_waiter(x, w))
         return ERR_OK;
-    free(w);
     if (rc == ERR_OK)
         done(ctx, ERR_OK);
     return rc;

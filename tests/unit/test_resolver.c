@@ -1,5 +1,4 @@
-/* With real parts all round: database, writer, index files, analysis. Covers: server/jobs/resolver.c
- * server/jobs/app_images.c */
+/* With real parts all round: database, writer, index files, analysis. */
 #include "server/jobs/resolver.h"
 
 #include <signal.h>
