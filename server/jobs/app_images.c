@@ -25,6 +25,7 @@ struct group {
 
 struct app_images {
     struct storage_reader *reader;
+    const struct rules *rules;
     struct arena *arena;
     uint64_t seed;
     size_t max_entries;
@@ -39,7 +40,8 @@ struct app_images {
     struct error error;
 };
 
-struct app_images *app_images_new(struct storage_reader *reader, size_t max_entries)
+struct app_images *app_images_new(struct storage_reader *reader, const struct rules *rules,
+                                  size_t max_entries)
 {
     struct app_images *a = calloc(1, sizeof(*a));
     if (!a)
@@ -48,6 +50,7 @@ struct app_images *app_images_new(struct storage_reader *reader, size_t max_entr
     while (slots < 4 * max_entries) /* half full when one stack brings as many again */
         slots *= 2;
     a->reader = reader;
+    a->rules = rules;
     a->max_entries = max_entries;
     a->mask = slots - 1;
     a->arena = arena_new(ARENA_LIMIT);
@@ -104,6 +107,13 @@ static bool asked(struct app_images *a, enum err rc, const struct error *err)
     return false;
 }
 
+static enum image_class class_of(const struct app_images *a, const struct image_row *row)
+{
+    if (row->class == IMAGE_CLASS_UNKNOWN && rules_is_platform(a->rules, row->name))
+        return IMAGE_CLASS_SYSTEM;
+    return row->class;
+}
+
 static bool find_facts(void *ctx, const struct uuid *image, struct image_facts *ret)
 {
     struct app_images *a = ctx;
@@ -116,7 +126,7 @@ static bool find_facts(void *ctx, const struct uuid *image, struct image_facts *
             return false;
         struct image_facts facts = {.name = NULL};
         if (rc == ERR_OK)
-            facts = (struct image_facts){.name = row.name, .class = row.class};
+            facts = (struct image_facts){.name = row.name, .class = class_of(a, &row)};
         if (a->count == 2 * a->max_entries) { /* one stack with that many images: not cached */
             *ret = facts;
             return rc == ERR_OK;

@@ -18,12 +18,16 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "server/analysis/rules.h"
 #include "storage/storage_read.h"
 #include "symbolizer/symbolize.h"
 
 struct app_images;
 
-struct app_images *app_images_new(struct storage_reader *reader, size_t max_entries);
+/* An image of which the database knows no class has the one that the `platform` rules give its
+ * name. `rules` outlive it. */
+struct app_images *app_images_new(struct storage_reader *reader, const struct rules *rules,
+                                  size_t max_entries);
 void app_images_free(struct app_images *a);
 void app_images_forget(struct app_images *a);
 

@@ -487,7 +487,7 @@ static enum err make_worker(struct resolver *r, struct worker *w, struct storage
     if (rc != ERR_OK)
         return rc;
     w->symbolizer = symbolizer_new(r->cache, r->options.frame_cache_entries);
-    w->images = app_images_new(w->reader, IMAGES_MAX);
+    w->images = app_images_new(w->reader, r->rules, IMAGES_MAX);
     w->memo = frame_memo_new(r->rules, MEMO_FRAMES);
     if (!w->symbolizer || !w->images || !w->memo)
         return error_set(err, ERR_NO_MEMORY, "no memory for a resolver worker");

@@ -153,6 +153,26 @@ START_TEST(names_and_clusters)
 }
 END_TEST
 
+START_TEST(images_without_a_class_are_known_by_name)
+{
+    setup();
+    start_resolver(1, 512);
+    rig_put_index(&rig, &shop, "CTLineDraw");
+    rig_put_index(&rig, &feed, "feed_main");
+    struct raw_frame frames[2] = {frame_of(&shop, 0x1000, FRAME_LEAF),
+                                  frame_of(&feed, 0x1010, FRAME_RETURN)};
+    struct op_image images[2] = {{.id = shop, .kind = IMAGE_UUID, .name = "CoreText"},
+                                 {.id = feed, .kind = IMAGE_UUID, .name = "Feed"}};
+    rig_apply(&rig, ops_report(APP, "r1", frames, 2, images, 2));
+    wait_resolved();
+    struct report_row r = report_row("r1");
+    ck_assert(!r.stack.resolved.frames[0].in_app);
+    ck_assert(r.stack.resolved.frames[1].in_app);
+    ck_assert_str_eq(cluster_row(r.cluster_id).function, "feed_main");
+    teardown();
+}
+END_TEST
+
 START_TEST(a_late_index_moves_its_stacks)
 {
     setup();
@@ -387,8 +407,8 @@ START_TEST(stops_at_once_whatever_is_pending)
 }
 END_TEST
 
-UNIT_MAIN("resolver", names_and_clusters, a_late_index_moves_its_stacks,
-          takes_up_what_waits_at_start, many_pages_many_workers, a_damaged_stack_holds_nothing_up,
-          an_index_that_is_gone_is_not_waited_for, slide_groups_are_placed,
-          waiting_ends_after_a_time, a_failed_commit_is_tried_again,
+UNIT_MAIN("resolver", names_and_clusters, images_without_a_class_are_known_by_name,
+          a_late_index_moves_its_stacks, takes_up_what_waits_at_start, many_pages_many_workers,
+          a_damaged_stack_holds_nothing_up, an_index_that_is_gone_is_not_waited_for,
+          slide_groups_are_placed, waiting_ends_after_a_time, a_failed_commit_is_tried_again,
           stops_at_once_whatever_is_pending)
