@@ -1,5 +1,6 @@
 #include "server/http/inflate.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -135,8 +136,7 @@ static enum err gzip_step(struct inflate *z, const uint8_t *in, size_t in_len, s
         return ERR_OK;
     if (rc == Z_MEM_ERROR)
         return error_set(err, ERR_NO_MEMORY, "no memory to inflate a body");
-    return error_set(err, ERR_FORMAT, "damaged gzip body at byte %llu",
-                     (unsigned long long)(z->in_total + *used));
+    return error_set(err, ERR_FORMAT, "damaged gzip body at byte %" PRIu64, z->in_total + *used);
 }
 
 static enum err zstd_step(struct inflate *z, const uint8_t *in, size_t in_len, size_t *used,
@@ -148,8 +148,8 @@ static enum err zstd_step(struct inflate *z, const uint8_t *in, size_t in_len, s
     *used = src.pos;
     *made = dst.pos;
     if (ZSTD_isError(rc))
-        return error_set(err, ERR_FORMAT, "damaged zstd body at byte %llu: %s",
-                         (unsigned long long)(z->in_total + src.pos), ZSTD_getErrorName(rc));
+        return error_set(err, ERR_FORMAT, "damaged zstd body at byte %" PRIu64 ": %s",
+                         z->in_total + src.pos, ZSTD_getErrorName(rc));
     if (rc == 0)
         z->at_start = z->any = true;
     else if (src.pos > 0 || dst.pos > 0)

@@ -1,0 +1,101 @@
+"""upload.sh, as the daemon serves it, under dash and under bash in POSIX mode: what CI sees."""
+import os, pathlib, shutil, subprocess, sys, tempfile, zipfile
+
+sys.path.insert(0, os.path.dirname(__file__))
+from daemon import Daemon, skip
+
+for program in ('curl', 'zip'):
+    if not shutil.which(program):
+        skip('needs ' + program)
+SHELLS = [s for s in (['dash'], ['bash', '--posix'], ['busybox', 'sh']) if shutil.which(s[0])]
+DEMO = pathlib.Path(__file__).parent.parent / 'demo' / 'Shop.dSYM.zip'
+
+
+def fake_dwarfdump(folder, uuid):
+    """Tells the UUID that the real one would: it is not on Linux machines."""
+    bin_dir = folder / 'bin'
+    bin_dir.mkdir()
+    script = bin_dir / 'dwarfdump'
+    script.write_text('#!/bin/sh\ncase $2 in *Shop.dSYM) echo "UUID: %s (arm64) $2" ;; esac\n' % uuid)
+    script.chmod(0o755)
+    return bin_dir
+
+
+def run(shell, script, args, env, status, *expected):
+    full = {'PATH': os.environ['PATH'], 'TMPDIR': str(script.parent), **env}
+    p = subprocess.run([*shell, str(script), *[str(a) for a in args]], env=full, text=True,
+                       capture_output=True, timeout=120)
+    text = p.stdout + p.stderr
+    assert p.returncode == status, (shell, args, p.returncode, text)
+    for part in expected:
+        assert part in text, (shell, args, part, text)
+    assert 'test-admin-token' not in text
+    return text
+
+
+def one_shell(shell):
+    with tempfile.TemporaryDirectory() as name, Daemon() as d:
+        folder = pathlib.Path(name)
+        script = folder / 'upload.sh'
+        script.write_bytes(d.request('GET', '/upload.sh', token=False).body)
+        url = 'http://127.0.0.1:%d' % d.port
+        env = {'STALLSYM_URL': url, 'STALLSYM_TOKEN': d.token}
+
+        # Command line.
+        run(shell, script, ['--help'], {}, 0, 'Usage:', 'Exit status:')
+        run(shell, script, ['--nonsense'], env, 2, 'unknown option')
+        run(shell, script, ['x'], {}, 2, 'STALLSYM_URL')
+        run(shell, script, ['x'], {'STALLSYM_URL': url}, 2, 'STALLSYM_TOKEN')
+        run(shell, script, [folder / 'not there'], env, 2, 'is not there')
+        run(shell, script, [], env, 2, 'no path given')
+        run(shell, script, ['--kind', 'x', folder], env, 2, '--kind')
+
+        # An archive whose path has blanks and quotes.
+        archive = folder / "My 'App'.xcarchive"
+        (archive / 'dSYMs').mkdir(parents=True)
+        zipfile.ZipFile(DEMO).extractall(archive / 'dSYMs')
+        # A second one, of no use: the same symbols inside a framework's bundle.
+        shutil.copytree(archive / 'dSYMs' / 'Shop.dSYM', archive / 'dSYMs' / 'deeper' / 'Copy.framework.dSYM')
+        count = 2
+        run(shell, script, ['--dry-run', archive], {'STALLSYM_URL': url}, 0, 'would be sent')
+        assert d.get('/v1/symbols')['items'] == []
+        run(shell, script, ['--wait', '--bundle-id', 'com.example & co', '--version', '1.0+1', archive], env, 0,
+            'Shop.dSYM: indexed', '%d sent, 0 there already, 0 failed' % count)
+        items = d.get('/v1/symbols')['items']
+        uuid = items[0]['uuid']
+        assert items[0]['bundle_id'] == 'com.example & co' and items[0]['version'] == '1.0+1', items
+
+        # Where UUIDs can be told, what is there is not sent again.
+        with_dwarfdump = {**env, 'PATH': '%s:%s' % (fake_dwarfdump(folder, uuid), os.environ['PATH'])}
+        shop = archive / 'dSYMs' / 'Shop.dSYM'
+        run(shell, script, [str(shop) + '/'], with_dwarfdump, 0, 'the server has it', '0 sent, 1 there already')
+        run(shell, script, ['--force', shop], with_dwarfdump, 0, '1 sent')
+        run(shell, script, ['--wait', '--require-all', '--force', shop], with_dwarfdump, 0, '1 sent')
+
+        # Variables of an Xcode build.
+        xcode = {**env, 'DWARF_DSYM_FOLDER_PATH': str(archive / 'dSYMs'), 'DWARF_DSYM_FILE_NAME': 'Shop.dSYM',
+                 'PRODUCT_BUNDLE_IDENTIFIER': 'com.example.xcode', 'MARKETING_VERSION': '2.0'}
+        run(shell, script, ['--wait'], xcode, 0, '1 found')
+        run(shell, script, ['--wait'], {**env, 'ARCHIVE_PATH': str(archive)}, 0, '%d found' % count)
+
+        # Failures.
+        empty = folder / 'empty'
+        empty.mkdir()
+        run(shell, script, [empty], env, 0, 'no dSYMs found')
+        run(shell, script, ['--require-all', empty], env, 5, 'no dSYMs found')
+        junk = folder / 'junk'
+        junk.write_text('this is no symbol file')
+        run(shell, script, [junk, shop], env, 1, 'junk: refused: this is no archive', '1 failed')
+        run(shell, script, ['--require-all', junk], env, 5)
+        run(shell, script, [shop], {**env, 'STALLSYM_TOKEN': 'wrong'}, 4, 'refused the token')
+        run(shell, script, ['--url', 'http://127.0.0.1:1', shop], env, 4, 'no answer')
+        token = folder / 'token'
+        token.write_text(d.token + '\n')
+        run(shell, script, ['--quiet', '--token-file', token, shop], {'STALLSYM_URL': url + '/'}, 0)
+        left = [p.name for p in folder.iterdir() if p.name.startswith('stallsym-upload')]
+        assert left == [], left
+
+
+for shell in SHELLS:
+    one_shell(shell)
+print('ok: upload.sh under ' + ', '.join(s[0] for s in SHELLS))
