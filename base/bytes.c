@@ -52,6 +52,8 @@ bool bytes_slice(const void *data, uint64_t size, uint64_t off, uint64_t len, st
 {
     if (off > size || len > size - off)
         return false;
-    *ret = cursor_of((const uint8_t *)data + off, (size_t)len);
+    *ret = cursor_of(data, (size_t)size);
+    ret->p += off;
+    ret->end = ret->p + len;
     return true;
 }

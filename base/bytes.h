@@ -3,8 +3,8 @@
  *
  * Purpose: the only way this project reads headers, sections, index files and encoded blobs.
  *
- * Invariants: `p <= end`. A read past the end yields 0 and sets `overrun`; the cursor then stands
- * at the end. The flag sticks, so a record is read whole and checked once.
+ * Invariants: `p <= end`, neither is NULL. A read past the end yields 0 and sets `overrun`; the
+ * cursor then stands at the end. The flag sticks, so a record is read whole and checked once.
  *
  * Threads: a cursor is a value. Memory: borrows the bytes.
  */
@@ -22,9 +22,11 @@ struct cursor {
     bool overrun;
 };
 
+/* `data` may be NULL when `len` is 0. */
 static inline struct cursor cursor_of(const void *data, size_t len)
 {
-    struct cursor c = {data, (const uint8_t *)data + len, false};
+    const uint8_t *p = data ? data : "";
+    struct cursor c = {p, p + len, false};
     return c;
 }
 

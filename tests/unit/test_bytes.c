@@ -66,5 +66,18 @@ START_TEST(slices_are_checked_without_overflow)
 }
 END_TEST
 
+/* An empty blob of the database is a NULL pointer. */
+START_TEST(no_bytes_at_all)
+{
+    struct cursor c = cursor_of(NULL, 0);
+    ck_assert_uint_eq(cursor_left(&c), 0);
+    ck_assert(cursor_skip(&c, 0) && cursor_take(&c, 0) != NULL && !c.overrun);
+    ck_assert_uint_eq(cursor_uleb(&c), 0);
+    ck_assert(c.overrun);
+    ck_assert(bytes_slice(NULL, 0, 0, 0, &c) && c.p && c.p == c.end && !c.overrun);
+    ck_assert(!bytes_slice(NULL, 0, 0, 1, &c));
+}
+END_TEST
+
 UNIT_MAIN("bytes", reads_stop_at_the_end, leb128_oddities, strings_need_their_nul,
-          slices_are_checked_without_overflow)
+          slices_are_checked_without_overflow, no_bytes_at_all)
