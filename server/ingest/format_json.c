@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 #define REAL_EXACT_MAX 9007199254740992.0 /* 2^53: whole numbers below it are exact */
 
 #define LOAD_FLAGS (JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL)
@@ -47,6 +49,20 @@ static char *quote_large_integers(const char *body, size_t len, size_t *ret_len)
     return out;
 }
 
+/* jansson's reasons quote the body, and may end inside a character. */
+static void make_printable(char *text)
+{
+    size_t left = strlen(text);
+    while (left > 0) {
+        size_t n = utf8_sequence(text, left);
+        if (n == 0 || (unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = '?';
+        n = n ? n : 1;
+        text += n;
+        left -= n;
+    }
+}
+
 enum err format_json_load(const char *body, size_t len, json_t **ret, struct error *err)
 {
     if (len >= 3 && memcmp(body, "\xef\xbb\xbf", 3) == 0) {
@@ -65,6 +81,7 @@ enum err format_json_load(const char *body, size_t len, json_t **ret, struct err
     if (!root) {
         enum err rc =
             json_error_code(&why) == json_error_out_of_memory ? ERR_NO_MEMORY : ERR_FORMAT;
+        make_printable(why.text);
         return error_set(err, rc, "not valid JSON: %s (line %d, column %d)", why.text, why.line,
                          why.column);
     }

@@ -1,7 +1,9 @@
 #include "server/ingest/format_json.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "tests/support/unit.h"
 
 static enum err load(const char *text, json_t **ret, struct error *err)
@@ -152,6 +154,25 @@ START_TEST(texts_with_control_characters_are_refused)
 }
 END_TEST
 
+START_TEST(reasons_are_printable)
+{
+    struct error err;
+    json_t *root = NULL;
+    ck_assert_int_eq(load("{}\x1b[1m", &root, &err), ERR_FORMAT);
+    ck_assert_ptr_null(strchr(err.text, 0x1b));
+    ck_assert_msg(strstr(err.text, "'?'") != NULL, "%s", err.text);
+    /* The quoted part of a long body is cut anywhere: also inside a character. */
+    for (int n = 0; n < 200; n++) {
+        char filler[201] = "", body[300];
+        memset(filler, 'x', (size_t)n);
+        snprintf(body, sizeof(body), "[\"%s\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", filler);
+        ck_assert_int_eq(load(body, &root, &err), ERR_FORMAT);
+        ck_assert_msg(utf8_valid(err.text, strlen(err.text)), "%d", n);
+    }
+}
+END_TEST
+
 UNIT_MAIN("format_json", large_integers_become_addresses, damaged_bodies_are_refused,
           deep_nesting_is_refused, byte_order_mark_is_skipped, addresses,
-          first_refusal_wins_and_sticks, texts_with_control_characters_are_refused)
+          first_refusal_wins_and_sticks, texts_with_control_characters_are_refused,
+          reasons_are_printable)
