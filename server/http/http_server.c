@@ -284,7 +284,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **s
                 code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1);
 }
 
-static void on_log(void *cls, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void on_log(void *cls, const char *fmt, va_list ap)
 {
     char text[512], quoted[600];
     (void)cls;
