@@ -19,10 +19,13 @@ $(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(SUPPORT_OBJ) $(LIB_FILES)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(LIB_FILES) $(CHECK_LIBS) $(PKG_LIBS) -lstdc++ -lm
 
 include tests/fixtures/fixtures.mk
+include tests/fuzz/fuzz.mk
 
-# `make check`: the unit tests alone. `make check T=gsym_read` runs one.
+# `make check`: the unit tests and what fuzzing began with and found. `make check T=gsym_read` runs
+# one test, T=fuzz_gsym the inputs of one fuzz target.
 .PHONY: check
-check: $(if $(T),$(T:%=$(BUILD)/unit/test_%),$(UNIT_BIN))
+check: $(if $(T),$(patsubst %,$(BUILD)/unit/test_%,$(filter-out fuzz_%,$(T))) \
+    $(patsubst %,$(BUILD)/replay/%,$(filter fuzz_%,$(T))),$(UNIT_BIN) $(REPLAY_BIN))
 	$(Q)UNDER="$(UNDER)" tests/support/run-units $(filter %,$^)
 .SECONDARY:
 
@@ -56,7 +59,7 @@ test:
 	$(Q)$(MAKE) --no-print-directory -j2 test-build
 	$(Q)$(MAKE) --no-print-directory test-run
 .PHONY: test-build
-test-build: $(BUILD)/stallsymd $(UNIT_BIN) fixtures
+test-build: $(BUILD)/stallsymd $(UNIT_BIN) $(REPLAY_BIN) fixtures
 test-run:
 	$(Q)$(MAKE) --no-print-directory -j2 lint
 	$(Q)$(MAKE) --no-print-directory check

@@ -69,6 +69,7 @@ static void exercise_slice(const uint8_t *data, uint64_t size)
             sink += touch(c);
         }
     }
+    (void)sink;
     size_t count = 0;
     uint64_t end = 0;
     const struct object_range *code = object_code(o, &count);
