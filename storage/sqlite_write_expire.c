@@ -134,12 +134,15 @@ enum err sqlite_write_expire(struct sqlite_storage *s, struct write_op *op, stru
         int64_t before;
     } tables[] = {
         {SQL_REPORT_IDS_EXPIRE, ids_before / CLOCK_DAY_MS},
-        {SQL_REPORT_DAYS_EXPIRE, o->reports_before_ms / CLOCK_DAY_MS},
         {SQL_IMAGE_SETS_EXPIRE, o->image_sets_before_ms},
         {SQL_DICT_DAYS_EXPIRE, clock_day(o->now_ms) - DICT_DAYS_KEPT},
     };
     o->more = false;
     enum err rc = expire_reports(s, o, err);
+    /* A day is forgotten after its last report, else filters by time would skip what is left. */
+    if (!rc && !o->more)
+        rc = sql_run(&s->conn, SQL_REPORT_DAYS_EXPIRE, err,
+                     sql_int(o->reports_before_ms / CLOCK_DAY_MS));
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !rc; i++) {
         rc = sql_run(&s->conn, tables[i].query, err, sql_int(tables[i].before),
                      sql_int(o->max_rows));

@@ -444,13 +444,14 @@ DELETE FROM report_ids WHERE (day, hash) IN (
     SELECT day, hash FROM report_ids WHERE day < ?1 LIMIT ?2);
 
 -- name: report_days_expire
-DELETE FROM report_days WHERE day < ?1 AND ?2 > 0;
+DELETE FROM report_days WHERE day < ?1;
 
 -- name: image_sets_expire
 DELETE FROM image_sets WHERE id IN (SELECT id FROM image_sets WHERE used_ms < ?1 LIMIT ?2);
 
 -- name: dict_days_expire
-DELETE FROM dict_days WHERE day < ?1 AND ?2 > 0;
+DELETE FROM dict_days WHERE (app_id, kind, day) IN (
+    SELECT app_id, kind, day FROM dict_days WHERE day < ?1 LIMIT ?2);
 
 -- === reading: for the resolver and the door ======================================================
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/conformance/history.h"
 #include "tests/support/unit.h"
 
 static const char *const backends[] = {"memory", "sqlite"};
@@ -20,12 +21,39 @@ START_TEST(case_over_a_backend)
 }
 END_TEST
 
+#define HISTORIES 4
+#define STEPS     36
+
+/* Both backends live through the same random histories and must read the same after each step. */
+START_TEST(backends_agree)
+{
+    struct suite a, b;
+    struct history h;
+    char when[64];
+    suite_open(&a, "memory");
+    suite_open(&b, "sqlite");
+    history_init(&h, (uint64_t)_i + 1);
+    for (int step = 0; step < STEPS; step++) {
+        snprintf(when, sizeof(when), "history %d, step %d", _i, step);
+        tcase_fn_start(when, __FILE__, __LINE__);
+        history_step(&h, &a, &b);
+        history_compare(&h, &a, &b, when);
+        if (step % 12 == 11)
+            suite_reopen(&b);
+    }
+    history_done(&h);
+    suite_close(&a);
+    suite_close(&b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("storage conformance");
     TCase *tcase = tcase_create("cases");
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, case_over_a_backend, 0, (int)suite_case_count * 2);
+    tcase_add_loop_test(tcase, backends_agree, 0, HISTORIES);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

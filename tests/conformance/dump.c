@@ -1,0 +1,386 @@
+#include "tests/conformance/dump.h"
+
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "tests/conformance/suite.h"
+
+struct dump {
+    struct storage_reader *r;
+    struct arena arena;
+    struct buf *out;
+};
+
+static bool ok(struct dump *d, enum err rc, const struct error *err)
+{
+    ck_assert_msg(rc == ERR_OK || rc == ERR_NOT_FOUND, "%s", err->text);
+    if (rc)
+        buf_puts(d->out, "  not found\n");
+    return rc == ERR_OK;
+}
+
+static const char *text(const char *s)
+{
+    return s ? s : "-";
+}
+
+static void uuid_line(struct dump *d, const struct uuid *u)
+{
+    char out[UUID_TEXT_SIZE];
+    buf_printf(d->out, " %s", uuid_format(u, out));
+}
+
+static void figures(struct dump *d, const struct duration_figures *f)
+{
+    buf_printf(d->out, " n=%llu w=%.6f ms=%llu p=%lld/%lld/%lld", (unsigned long long)f->count,
+               f->weighted, (unsigned long long)f->stall_ms, (long long)f->p50_ms,
+               (long long)f->p90_ms, (long long)f->p99_ms);
+}
+
+static void dump_resolved(struct dump *d, const struct resolved_stack *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const struct resolved_frame *f = &s->frames[i];
+        buf_printf(d->out, "    %d%d%d%d %s +%llx", f->status, f->approximate, f->in_app,
+                   f->has_index, text(f->image_name), (unsigned long long)f->offset);
+        uuid_line(d, &f->image);
+        for (size_t k = 0; k < f->frame_count; k++)
+            buf_printf(d->out, " [%s|%s|%s:%u%d%d]", f->frames[k].function,
+                       text(f->frames[k].mangled), text(f->frames[k].file), f->frames[k].line,
+                       f->frames[k].inlined, f->frames[k].local);
+        buf_puts(d->out, "\n");
+    }
+}
+
+static void dump_stack(struct dump *d, const struct stack_row *s)
+{
+    buf_printf(
+        d->out, "   stack %llu n=%llu w=%.6f ms=%llu pending=%d prov=%d %lld-%lld %s raw=%zu\n",
+        (unsigned long long)s->stack_id, (unsigned long long)s->count, s->weighted,
+        (unsigned long long)s->stall_ms, s->pending, s->provisional, (long long)s->first_seen_ms,
+        (long long)s->last_seen_ms, text(s->bundle_id), s->raw.count);
+    dump_resolved(d, &s->resolved);
+}
+
+static void dump_pending(struct dump *d)
+{
+    struct error err = {0};
+    struct pending_stack *rows;
+    size_t n;
+    if (!ok(d, read_pending(d->r, 0, 10000, &d->arena, &rows, &n, &err), &err))
+        return;
+    for (size_t i = 0; i < n; i++)
+        buf_printf(d->out, "pending %llu gen=%u app=%s give_up=%d raw=%zu\n",
+                   (unsigned long long)rows[i].stack_id, rows[i].generation, rows[i].bundle_id,
+                   rows[i].give_up, rows[i].raw_len);
+}
+
+static void dump_images(struct dump *d)
+{
+    struct error err = {0};
+    struct layout_row *rows;
+    size_t n;
+    for (uint32_t i = 0; i < 100; i++) {
+        struct uuid u = suite_uuid(i);
+        struct image_row image;
+        if (read_image(d->r, SUITE_APP, &u, &d->arena, &image, &err) == ERR_OK)
+            buf_printf(d->out, "image %u %d %d %s %s\n", i, image.kind, image.class, image.name,
+                       text(image.arch));
+    }
+    struct uuid group = suite_uuid(SUITE_GROUP);
+    ok(d, read_group(d->r, &group, &d->arena, &rows, &n, &err), &err);
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(d->out, "member %llx %llx", (unsigned long long)rows[i].vmaddr,
+                   (unsigned long long)rows[i].size);
+        uuid_line(d, &rows[i].uuid);
+        buf_puts(d->out, "\n");
+    }
+    ok(d, read_layouts(d->r, 1000, &d->arena, &rows, &n, &err), &err);
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(d->out, "layout %llx", (unsigned long long)rows[i].vmaddr);
+        uuid_line(d, &rows[i].uuid);
+        buf_puts(d->out, "\n");
+    }
+}
+
+static void dump_slice(struct dump *d, const struct slice_row *x)
+{
+    buf_printf(d->out, "  slice %s %s %s %s %d%d%d f=%llu l=%llu up=%llu app=%s", text(x->name),
+               text(x->member), text(x->arch), text(x->reason), x->indexed, x->current,
+               x->has_dwarf, (unsigned long long)x->functions, (unsigned long long)x->lines,
+               (unsigned long long)x->upload_id, text(x->bundle_id));
+    uuid_line(d, &x->uuid);
+    buf_puts(d->out, "\n");
+}
+
+static void dump_symbols(struct dump *d)
+{
+    struct error err = {0};
+    struct slice_row *rows;
+    const char *cursor = NULL;
+    size_t n;
+    for (uint64_t id = 1; id < 40; id++) {
+        struct upload_row u;
+        if (read_upload(d->r, id, &d->arena, &u, &err))
+            break;
+        buf_printf(d->out, "upload %llu %d %s %zu\n", (unsigned long long)id, u.state,
+                   text(u.reason), u.slice_count);
+        for (size_t i = 0; i < u.slice_count; i++)
+            dump_slice(d, &u.slices[i]);
+        ok(d, read_upload_by_sha256(d->r, u.sha256, &d->arena, &u, &err), &err);
+    }
+    do {
+        if (!ok(d, read_symbols(d->r, NULL, 2, cursor, &d->arena, &rows, &n, &cursor, &err), &err))
+            break;
+        for (size_t i = 0; i < n; i++)
+            dump_slice(d, &rows[i]);
+        buf_printf(d->out, " next %s\n", text(cursor));
+    } while (cursor);
+}
+
+static void dump_missing(struct dump *d)
+{
+    struct error err = {0};
+    struct missing_row *rows;
+    const char *cursor = NULL;
+    size_t n;
+    do {
+        if (!ok(d, read_missing(d->r, NULL, 3, cursor, &d->arena, &rows, &n, &cursor, &err), &err))
+            break;
+        for (size_t i = 0; i < n; i++) {
+            buf_printf(d->out, "missing %s %s %d %s n=%llu f=%llu %lld-%lld", rows[i].name,
+                       text(rows[i].arch), rows[i].class, rows[i].bundle_id,
+                       (unsigned long long)rows[i].reports, (unsigned long long)rows[i].frames,
+                       (long long)rows[i].first_seen_ms, (long long)rows[i].last_seen_ms);
+            uuid_line(d, &rows[i].uuid);
+            for (size_t k = 0; k < rows[i].version_count; k++)
+                buf_printf(d->out, " %s", rows[i].versions[k]);
+            buf_puts(d->out, "\n");
+        }
+        buf_printf(d->out, " next %s\n", text(cursor));
+    } while (cursor);
+}
+
+static void dump_cluster(struct dump *d, const struct cluster_row *c)
+{
+    buf_printf(d->out, "  cluster %llu %s|%s|%s|%s|%s|%s|%s|%s|%s|%s kind=%d %d%d",
+               (unsigned long long)c->id, c->bundle_id, c->title, text(c->function), text(c->file),
+               text(c->image), c->category, text(c->owner), c->state, c->key_text, c->rules_version,
+               c->cluster_kind, c->provisional, c->hidden);
+    figures(d, &c->figures);
+    buf_printf(d->out, " dev=%llu ver=%llu st=%llu %lld-%lld [", (unsigned long long)c->devices,
+               (unsigned long long)c->versions, (unsigned long long)c->stacks,
+               (long long)c->first_seen_ms, (long long)c->last_seen_ms);
+    for (size_t i = 0; i < c->trend_count; i++)
+        buf_printf(d->out, "%llu ", (unsigned long long)c->trend[i].count);
+    buf_printf(d->out, "to %d]\n", c->trend[13].day);
+}
+
+/* Filters of every kind: from cached sums, counters, reports. */
+static size_t filters(struct read_filter *f)
+{
+    for (size_t i = 0; i < 10; i++)
+        read_filter_init(&f[i]);
+    f[1].version = "2.0";
+    f[2].kind = REPORT_HANG;
+    f[2].include_hidden = true;
+    f[3].since_ms = (SUITE_DAY0 + 2) * 86400000;
+    f[3].until_ms = (SUITE_DAY0 + 9) * 86400000;
+    f[4].device = "D1";
+    f[5].page = "P2";
+    f[5].bundle_id = SUITE_APP;
+    f[6].min_duration_ms = 1500;
+    f[6].os_version = "O1";
+    f[7].since_ms = SUITE_NOW + 86400000 * 3 + 5;
+    f[7].build = "1";
+    f[8].text = "F12";
+    f[8].category = "lock";
+    f[9].bundle_id = "com.example.other";
+    return 10;
+}
+
+static void dump_lists(struct dump *d)
+{
+    struct error err = {0};
+    struct read_filter f[10];
+    size_t count = filters(f);
+    for (size_t i = 0; i < count; i++) {
+        for (int sort = SORT_COUNT; sort <= SORT_P90; sort += i ? 4 : 1) {
+            const char *cursor = NULL;
+            buf_printf(d->out, "clusters filter %zu sort %d\n", i, sort);
+            do {
+                struct cluster_row *rows;
+                size_t n;
+                if (!ok(d,
+                        read_clusters(d->r, &f[i], (enum cluster_sort)sort, 4, cursor, &d->arena,
+                                      &rows, &n, &cursor, &err),
+                        &err))
+                    break;
+                for (size_t k = 0; k < n; k++)
+                    dump_cluster(d, &rows[k]);
+                buf_printf(d->out, " next %s\n", text(cursor));
+            } while (cursor);
+        }
+    }
+}
+
+static void dump_report(struct dump *d, const struct report_row *r)
+{
+    buf_printf(d->out,
+               "  report %s %s c=%llu %d %lld %lld %lld skew=%d dur=%lld w=%.6f %s|%s|%s|%s|%s|%s|"
+               "%s|%s|%s|%s|%s cpu=%d mem=%d gaps=%zu stack=%d s=%zu t=%zu\n",
+               r->id, r->bundle_id, (unsigned long long)r->cluster_id, r->kind,
+               (long long)r->time_ms, (long long)r->received_ms, (long long)r->device_time_ms,
+               r->clock_skew, (long long)r->duration_ms, r->weight, text(r->threshold_type),
+               r->version, r->build, r->device, r->os_version, r->os_build, r->arch, r->page,
+               r->path, text(r->stack_skipped), text(r->tags), r->cpu_usage, r->memory_usage,
+               r->frame_gap_count, r->has_stack, r->sample_count, r->thread_count);
+}
+
+static void dump_breakdown(struct dump *d, uint64_t id, const struct read_filter *f)
+{
+    struct error err = {0};
+    for (int by = BY_VERSION; by <= BY_DAY; by++) {
+        for (int by2 = BY_NONE; by2 <= BY_DAY; by2++) {
+            struct breakdown_row *rows;
+            struct breakdown_scope scope;
+            size_t n;
+            if (by == by2 ||
+                !ok(d,
+                    read_breakdown(d->r, id, f, (enum breakdown_by)by, (enum breakdown_by)by2, 5,
+                                   &d->arena, &rows, &n, &scope, &err),
+                    &err))
+                continue;
+            buf_printf(d->out, " by %d,%d from %s %lld\n", by, by2, scope.source,
+                       (long long)scope.since_ms);
+            for (size_t i = 0; i < n; i++) {
+                buf_printf(d->out, "  %s,%s", rows[i].value, text(rows[i].value2));
+                figures(d, &rows[i].figures);
+                buf_printf(d->out, " %.6f %.6f\n", rows[i].share, rows[i].app_share);
+            }
+        }
+    }
+}
+
+static void dump_reports_of(struct dump *d, uint64_t id, const struct read_filter *f)
+{
+    struct error err = {0};
+    struct report_row *rows;
+    const char *cursor = NULL;
+    size_t n;
+    do {
+        if (!ok(d,
+                read_cluster_reports(d->r, id, f, 6, cursor, &d->arena, &rows, &n, &cursor, &err),
+                &err))
+            break;
+        for (size_t i = 0; i < n; i++)
+            dump_report(d, &rows[i]);
+        buf_printf(d->out, " next %s\n", text(cursor));
+    } while (cursor);
+}
+
+static void dump_clusters_by_id(struct dump *d, uint64_t max)
+{
+    struct error err = {0};
+    struct read_filter f[10];
+    filters(f);
+    for (uint64_t id = 1; id <= max; id++) {
+        struct cluster_row c;
+        struct stack_row *stacks;
+        uint64_t *aliases;
+        size_t n;
+        buf_printf(d->out, "id %llu\n", (unsigned long long)id);
+        if (!ok(d, read_cluster(d->r, id, &f[id % 10], &d->arena, &c, &err), &err))
+            continue;
+        dump_cluster(d, &c);
+        if (c.id != id)
+            continue;
+        ok(d, read_cluster_aliases(d->r, id, &d->arena, &aliases, &n, &err), &err);
+        for (size_t i = 0; i < n; i++)
+            buf_printf(d->out, "  alias %llu\n", (unsigned long long)aliases[i]);
+        ok(d, read_cluster_stacks(d->r, id, 4, &d->arena, &stacks, &n, &err), &err);
+        for (size_t i = 0; i < n; i++)
+            dump_stack(d, &stacks[i]);
+        dump_reports_of(d, id, &f[(id + 3) % 10]);
+        if (id % 4 == 1)
+            dump_breakdown(d, id, id % 8 == 1 ? &f[id % 7] : NULL);
+    }
+}
+
+static void dump_reports(struct dump *d, const char *const *ids, size_t count)
+{
+    struct error err = {0};
+    for (size_t i = 0; i < count; i++) {
+        struct report_row r;
+        buf_printf(d->out, "report %s\n", ids[i]);
+        if (!ok(d, read_report(d->r, i % 2 ? SUITE_APP : NULL, ids[i], &d->arena, &r, &err), &err))
+            continue;
+        dump_report(d, &r);
+        if (r.has_stack)
+            dump_stack(d, &r.stack);
+        for (size_t k = 0; r.has_stack && k < r.stack.raw.count; k++)
+            buf_printf(d->out, " %llx", (unsigned long long)r.addresses[k]);
+        for (size_t k = 0; k < r.sample_count; k++) {
+            buf_printf(d->out, "  sample %d %u %d %s %llx\n", r.samples[k].offset_ms,
+                       r.samples[k].repeat_count, r.samples[k].cpu_usage,
+                       text(r.samples[k].thread_state),
+                       (unsigned long long)r.samples[k].addresses[0]);
+            dump_stack(d, &r.samples[k].stack);
+        }
+        for (size_t k = 0; k < r.thread_count; k++) {
+            const struct thread_row *t = &r.threads[k];
+            buf_printf(d->out, "  thread %lld %s %s %d %s %llx %lld\n", (long long)t->tid,
+                       text(t->name), text(t->state), t->stalled, text(t->waits_kind),
+                       (unsigned long long)t->waits_address, (long long)t->owner_tid);
+            if (t->has_stack)
+                dump_stack(d, &t->stack);
+        }
+    }
+}
+
+static void dump_stats(struct dump *d, const char *bundle_id)
+{
+    static const char *const by[] = {"app", "version", "image"};
+    struct error err = {0};
+    struct stats_row s;
+    ok(d, read_stats(d->r, bundle_id, &s, &err), &err);
+    buf_printf(d->out, "stats %s %llu %llu %llu %llu %llu %llu %llu %llu %.6f\n", text(bundle_id),
+               (unsigned long long)s.apps, (unsigned long long)s.reports,
+               (unsigned long long)s.stacks, (unsigned long long)s.pending_stacks,
+               (unsigned long long)s.provisional_stacks, (unsigned long long)s.clusters,
+               (unsigned long long)s.symbol_files, (unsigned long long)s.uploads_waiting,
+               isnan(s.symbolication_rate) ? -1 : s.symbolication_rate);
+    for (size_t b = 0; b < 3; b++) {
+        struct symbolication_row *rows;
+        size_t n;
+        ok(d, read_symbolication(d->r, bundle_id, by[b], 5, &d->arena, &rows, &n, &err), &err);
+        for (size_t i = 0; i < n; i++)
+            buf_printf(d->out, " %s %s %llu/%llu\n", by[b], rows[i].key,
+                       (unsigned long long)rows[i].resolved, (unsigned long long)rows[i].frames);
+    }
+}
+
+void dump_storage(struct storage_reader *r, const char *const *ids, size_t id_count,
+                  uint64_t max_cluster, struct buf *out)
+{
+    struct dump d = {.r = r, .out = out};
+    struct read_filter f[10];
+    filters(f);
+    arena_init(&d.arena, (size_t)1 << 30);
+    dump_pending(&d);
+    dump_images(&d);
+    dump_symbols(&d);
+    dump_missing(&d);
+    dump_lists(&d);
+    dump_clusters_by_id(&d, max_cluster);
+    dump_reports(&d, ids, id_count);
+    buf_puts(out, "app\n");
+    dump_breakdown(&d, 0, NULL);
+    dump_breakdown(&d, 0, &f[5]);
+    dump_reports_of(&d, 0, &f[6]);
+    dump_stats(&d, NULL);
+    dump_stats(&d, SUITE_APP);
+    arena_done(&d.arena);
+    ck_assert(!out->failed);
+}

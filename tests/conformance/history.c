@@ -1,0 +1,283 @@
+#include "tests/conformance/history.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/conformance/dump.h"
+
+#define DAY       ((int64_t)86400000)
+#define BATCH_MAX 12
+
+void history_init(struct history *h, uint64_t seed)
+{
+    memset(h, 0, sizeof(*h));
+    h->state = seed * 2654435769u + 1;
+    h->now_ms = SUITE_NOW;
+    h->ids = calloc(HISTORY_IDS, sizeof(*h->ids));
+    h->id_list = calloc(HISTORY_IDS, sizeof(*h->id_list));
+    ck_assert(h->ids && h->id_list);
+}
+
+void history_done(struct history *h)
+{
+    free(h->ids);
+    free(h->id_list);
+}
+
+static uint32_t draw(struct history *h, uint32_t below)
+{
+    h->state = h->state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(h->state >> 33) % below;
+}
+
+static const char *fresh_id(struct history *h)
+{
+    if (h->id_count && draw(h, 6) == 0)
+        return h->ids[draw(h, (uint32_t)h->id_count)];
+    ck_assert_uint_lt(h->id_count, HISTORY_IDS);
+    snprintf(h->ids[h->id_count], sizeof(h->ids[0]), "r%zu", h->id_count);
+    h->id_list[h->id_count] = h->ids[h->id_count];
+    return h->ids[h->id_count++];
+}
+
+static struct suite_report random_report(struct history *h)
+{
+    static const char *const versions[] = {"1.0", "2.0", "2.1"};
+    static const char *const builds[] = {"1", "2"};
+    static const char *const devices[] = {"D1", "D2", "D3", ""};
+    static const char *const systems[] = {"O1", "O2"};
+    static const char *const pages[] = {"P1", "P2", "P3", "P4", "P5"};
+    int64_t received = h->now_ms + draw(h, 1000);
+    return (struct suite_report){
+        .id = fresh_id(h),
+        .stack = draw(h, 8) ? draw(h, 6) * draw(h, 7) : SUITE_NO_STACK,
+        .kind = (enum report_kind)draw(h, REPORT_KINDS),
+        .received_ms = received,
+        .time_ms = received - (int64_t)draw(h, 5) * DAY / 2,
+        .duration_ms = draw(h, 9) ? (int64_t)draw(h, 9000) + 1 : -1,
+        .weight = draw(h, 3) ? 1 : 1 + draw(h, 100) / 7.0,
+        .version = versions[draw(h, 3)],
+        .build = builds[draw(h, 2)],
+        .device = devices[draw(h, 4)],
+        .os = systems[draw(h, 2)],
+        .page = pages[draw(h, 5)],
+        .samples = draw(h, 5) ? 0 : draw(h, 4),
+        .threads = draw(h, 6) ? 0 : draw(h, 4),
+        .rich = draw(h, 3) == 0,
+    };
+}
+
+typedef struct write_op *make_op(struct history *h);
+
+static struct write_op *make_batch(struct history *h)
+{
+    struct suite_report reports[BATCH_MAX];
+    size_t count = 1 + draw(h, BATCH_MAX);
+    for (size_t i = 0; i < count; i++) {
+        reports[i] = random_report(h);
+        if (reports[i].stack == SUITE_NO_STACK)
+            reports[i].samples = reports[i].threads = 0;
+    }
+    struct write_op *op = suite_batch(draw(h, 4) ? SUITE_APP : "com.example.other", reports, count);
+    for (uint32_t i = 1 + draw(h, 3); i <= SUITE_SYSTEM; i += 1 + draw(h, 9))
+        suite_image(op, i, IMAGE_UUID)->class = (enum image_class)draw(h, 3);
+    for (uint32_t i = 0; i < draw(h, 3); i++) {
+        struct op_image *image = suite_image(op, 30 + draw(h, 4), IMAGE_UUID);
+        image->has_vmaddr = draw(h, 2);
+        image->vmaddr = 0xffffffff00000000u * draw(h, 2) + draw(h, 100) * 0x1000;
+        image->in_group = draw(h, 2);
+        image->group = suite_uuid(SUITE_GROUP);
+    }
+    return op;
+}
+
+static struct write_op *make_upload_state(struct history *h, uint64_t id)
+{
+    uint32_t images[4] = {0};
+    size_t count = draw(h, 4);
+    for (size_t i = 0; i < count; i++)
+        images[i] = draw(h, 3) ? 1 + draw(h, 5) : draw(h, 2) ? SUITE_SYSTEM : 30 + draw(h, 4);
+    struct write_op *op = suite_indexed(id, images, count, draw(h, 3));
+    struct op_slice *x = (struct op_slice *)op->u.upload_state.slices;
+    for (size_t i = 0; i < count; i++)
+        x[i].installed = draw(h, 4) != 0;
+    if (draw(h, 6) == 0)
+        op->u.upload_state.state = UPLOAD_INDEXING;
+    return op;
+}
+
+static struct write_op *make_repend(struct history *h)
+{
+    struct write_op *op = write_op_new(WRITE_REPEND, 4096);
+    op->u.repend = (struct op_repend){.uuid = suite_uuid(draw(h, 2) ? 1 + draw(h, 5) : 30),
+                                      .all_users = draw(h, 2)};
+    return op;
+}
+
+static struct write_op *make_delete(struct history *h)
+{
+    struct write_op *op = write_op_new(WRITE_SYMBOL_DELETE, 4096);
+    op->u.symbol_delete.uuid = suite_uuid(1 + draw(h, 5));
+    return op;
+}
+
+static struct write_op *make_expire(struct history *h)
+{
+    struct write_op *op = write_op_new(WRITE_EXPIRE, 4096);
+    op->u.expire = (struct op_expire){.now_ms = h->now_ms,
+                                      .reports_before_ms = h->now_ms - (int64_t)draw(h, 8) * DAY,
+                                      .report_ids_before_ms = h->now_ms - (int64_t)draw(h, 8) * DAY,
+                                      .image_sets_before_ms = h->now_ms,
+                                      .max_rows = draw(h, 3) ? 1000 : 1 + draw(h, 20)};
+    /* Ids go in an order of the backend's own: only all or none can be compared. */
+    if (op->u.expire.max_rows < 1000)
+        op->u.expire.report_ids_before_ms = 0;
+    return op;
+}
+
+static struct write_op *make_give_up(struct history *h)
+{
+    struct write_op *op = write_op_new(WRITE_GIVE_UP, 4096);
+    op->u.give_up.before_ms = h->now_ms - (int64_t)draw(h, 5) * DAY;
+    return op;
+}
+
+/* An op that fails half-way. */
+static struct write_op *make_bad_batch(struct history *h)
+{
+    struct write_op *op = make_batch(h);
+    struct op_batch *b = op->u.batches.items;
+    b->reports[b->report_count - 1].stack = 7777;
+    return op;
+}
+
+static void compare_results(const struct write_op *x, const struct write_op *y)
+{
+    if (x->kind == WRITE_BATCHES) {
+        const struct op_batch *a = x->u.batches.items;
+        const struct op_batch *b = y->u.batches.items;
+        for (size_t i = 0; i < a->report_count; i++)
+            ck_assert_int_eq(a->reports[i].duplicate, b->reports[i].duplicate);
+        for (size_t i = 0; i < a->stack_count; i++)
+            ck_assert_uint_eq(a->stacks[i].added_id, b->stacks[i].added_id);
+    } else if (x->kind == WRITE_RESOLUTIONS) {
+        for (size_t i = 0; i < x->u.resolutions.count; i++)
+            ck_assert_int_eq(x->u.resolutions.items[i].applied, y->u.resolutions.items[i].applied);
+    } else if (x->kind == WRITE_REPEND) {
+        ck_assert_uint_eq(x->u.repend.count, y->u.repend.count);
+        ck_assert_uint_eq(x->u.repend.after_id, y->u.repend.after_id);
+        ck_assert_int_eq(x->u.repend.more, y->u.repend.more);
+    } else if (x->kind == WRITE_GIVE_UP) {
+        ck_assert_uint_eq(x->u.give_up.count, y->u.give_up.count);
+    } else if (x->kind == WRITE_UPLOAD) {
+        ck_assert_uint_eq(x->u.upload.id, y->u.upload.id);
+    }
+}
+
+/* The same op twice, made from one state of the generator. */
+static void apply_both(struct history *h, make_op *make, struct suite *a, struct suite *b)
+{
+    struct error err = {0};
+    struct history before = *h;
+    struct write_op *x = make(h);
+    struct history after = *h;
+    *h = before;
+    struct write_op *y = make(h);
+    *h = after;
+    enum err rc = suite_try(a, x, &err);
+    ck_assert_msg(rc == suite_try(b, y, &err), "%s", err.text);
+    if (rc == ERR_OK)
+        compare_results(x, y);
+    write_op_free(x);
+    write_op_free(y);
+}
+
+static void upload_both(struct history *h, struct suite *a, struct suite *b)
+{
+    struct write_op *x = suite_upload(h->next_sha, h->now_ms);
+    struct write_op *y = suite_upload(h->next_sha, h->now_ms);
+    struct history before = *h;
+    h->next_sha = (h->next_sha + 1) % 5;
+    suite_apply_keep(a, x);
+    suite_apply_keep(b, y);
+    compare_results(x, y);
+    before = *h;
+    suite_apply(a, make_upload_state(h, x->u.upload.id));
+    *h = before;
+    suite_apply(b, make_upload_state(h, y->u.upload.id));
+    write_op_free(x);
+    write_op_free(y);
+}
+
+/* Answers made before, applied after something else happened. */
+static void resolve_both(struct history *h, struct suite *a, struct suite *b)
+{
+    struct write_op *x = suite_resolution(a);
+    struct write_op *y = suite_resolution(b);
+    ck_assert_int_eq(x != NULL, y != NULL);
+    if (!x)
+        return;
+    ck_assert_uint_eq(x->u.resolutions.count, y->u.resolutions.count);
+    if (draw(h, 3) == 0)
+        upload_both(h, a, b);
+    if (draw(h, 4) == 0) {
+        x->u.resolutions.rules_version = y->u.resolutions.rules_version = "rules-2";
+        x->u.resolutions.count = y->u.resolutions.count = 1 + x->u.resolutions.count / 2;
+    }
+    suite_apply_keep(a, x);
+    suite_apply_keep(b, y);
+    compare_results(x, y);
+    write_op_free(x);
+    write_op_free(y);
+}
+
+void history_step(struct history *h, struct suite *a, struct suite *b)
+{
+    uint32_t what = draw(h, 20);
+    if (draw(h, 3) == 0)
+        h->now_ms += (int64_t)draw(h, 30) * 3600000;
+    if (what < 8)
+        apply_both(h, make_batch, a, b);
+    else if (what < 13)
+        resolve_both(h, a, b);
+    else if (what < 15)
+        upload_both(h, a, b);
+    else
+        apply_both(h,
+                   what == 15   ? make_repend
+                   : what == 16 ? make_delete
+                   : what == 17 ? make_expire
+                   : what == 18 ? make_give_up
+                                : make_bad_batch,
+                   a, b);
+}
+
+static void first_difference(const char *a, const char *b, const char *when)
+{
+    const char *line = a;
+    for (size_t i = 0; a[i] || b[i]; i++) {
+        if (a[i] != b[i]) {
+            size_t at = (size_t)(line - a);
+            ck_abort_msg("%s:\n%.*s\n%.*s", when, (int)strcspn(line, "\n"), line,
+                         (int)strcspn(b + at, "\n"), b + at);
+        }
+        if (a[i] == '\n')
+            line = a + i + 1;
+    }
+}
+
+void history_compare(struct history *h, struct suite *a, struct suite *b, const char *when)
+{
+    struct buf x, y;
+    buf_init(&x, (size_t)64 << 20);
+    buf_init(&y, (size_t)64 << 20);
+    size_t first = h->id_count > 12 ? h->id_count - 12 : 0;
+    dump_storage(a->reader, h->id_list + first, h->id_count - first, 60, &x);
+    dump_storage(b->reader, h->id_list + first, h->id_count - first, 60, &y);
+    if (strcmp(x.data, y.data) != 0)
+        first_difference(x.data, y.data, when);
+    buf_done(&x);
+    buf_done(&y);
+}
