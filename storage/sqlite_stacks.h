@@ -1,6 +1,8 @@
 /*
  * sqlite_stacks - stored stacks with their frames, for readers.
  *
+ * Purpose: one stack row with its raw and resolved frames, names looked up in the dictionary.
+ *
  * Threads: the reader's. Memory: rows in the caller's arena.
  */
 #ifndef STALLSYM_STORAGE_SQLITE_STACKS_H

@@ -1,4 +1,8 @@
 /* The conformance suite over every backend; see tests/conformance/suite.h. */
+/* Covers: storage/storage.c storage/storage_read.c storage/memory_*.c storage/breakdown.c */
+/* Covers: storage/missing_order.c storage/symbolication.c storage/sqlite_read_*.c */
+/* Covers: storage/sqlite_figures.c storage/sqlite_stacks.c storage/sqlite_clusters.c */
+/* Covers: storage/sqlite_counters.c storage/sqlite_dict.c storage/sqlite_images.c */
 #include "tests/conformance/suite.h"
 
 #include <stdio.h>

@@ -1,0 +1,146 @@
+#include "storage/frames_blob.h"
+
+#include <string.h>
+
+#include "tests/support/unit.h"
+
+static const char *names[64];
+static int64_t name_count;
+static struct error err;
+
+static enum err name_id(void *ctx, const char *name, int64_t *ret, struct error *e)
+{
+    (void)ctx;
+    (void)e;
+    for (int64_t i = 0; i < name_count; i++) {
+        if (strcmp(names[i], name) == 0) {
+            *ret = i + 1;
+            return ERR_OK;
+        }
+    }
+    names[name_count++] = name;
+    *ret = name_count;
+    return ERR_OK;
+}
+
+static enum err name_text(void *ctx, int64_t id, const char **ret, struct error *e)
+{
+    (void)ctx;
+    if (id < 1 || id > name_count)
+        return error_set(e, ERR_FORMAT, "no such name");
+    *ret = names[id - 1];
+    return ERR_OK;
+}
+
+static const struct frame inner[] = {
+    {"f()", "_Zf", "/a.cc", 12, true, false},
+    {"g", "g", NULL, 0, false, true},
+    {"device", NULL, NULL, 0, false, false},
+};
+
+static void make(struct raw_frame raw[3], struct resolved_frame frames[3])
+{
+    memset(raw, 0, 3 * sizeof(*raw));
+    memset(frames, 0, 3 * sizeof(*frames));
+    raw[0] = (struct raw_frame){{{1}}, 0x10, IMAGE_UUID, FRAME_LEAF, NULL};
+    raw[1] = (struct raw_frame){{{2}}, UINT64_MAX, IMAGE_GROUP, FRAME_RETURN, "device"};
+    raw[2] = (struct raw_frame){.image_kind = IMAGE_NONE, .kind = FRAME_RETURN};
+    for (int i = 0; i < 3; i++)
+        frames[i] =
+            (struct resolved_frame){.raw = raw[i], .image = raw[i].image, .offset = raw[i].offset};
+    frames[0].in_app = frames[0].has_index = true;
+    frames[0].image_name = "Shop";
+    frames[0].frames = inner;
+    frames[0].frame_count = 2;
+    frames[1].status = FRAME_NO_SYMBOLS;
+    frames[1].approximate = true;
+    frames[1].image.bytes[0] = 9;
+    frames[1].offset = 0x77;
+    frames[1].frames = &inner[2];
+    frames[1].frame_count = 1;
+    frames[2].status = FRAME_NO_IMAGE;
+}
+
+START_TEST(comes_back_equal)
+{
+    struct raw_frame raw[3];
+    struct resolved_frame frames[3];
+    struct arena arena;
+    struct buf b;
+    struct resolved_stack back;
+    make(raw, frames);
+    const struct raw_stack raw_stack = {raw, 3};
+    const struct resolved_stack s = {frames, 3};
+    arena_init(&arena, 1 << 20);
+    buf_init(&b, 1 << 20);
+    ck_assert_int_eq(frames_blob_encode(&s, name_id, NULL, &b, &err), ERR_OK);
+    ck_assert_int_eq(
+        frames_blob_decode(&raw_stack, b.data, b.len, name_text, NULL, &arena, &back, &err),
+        ERR_OK);
+    ck_assert_uint_eq(back.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct resolved_frame *x = &back.frames[i];
+        ck_assert_int_eq(x->status, frames[i].status);
+        ck_assert_int_eq(x->approximate, frames[i].approximate);
+        ck_assert_int_eq(x->in_app, frames[i].in_app);
+        ck_assert_int_eq(x->has_index, frames[i].has_index);
+        ck_assert(uuid_equal(&x->image, &frames[i].image));
+        ck_assert_uint_eq(x->offset, frames[i].offset);
+        ck_assert_uint_eq(x->frame_count, frames[i].frame_count);
+        ck_assert_int_eq(x->raw.kind, raw[i].kind);
+    }
+    ck_assert_str_eq(back.frames[0].image_name, "Shop");
+    ck_assert_str_eq(back.frames[0].frames[0].mangled, "_Zf");
+    ck_assert_uint_eq(back.frames[0].frames[0].line, 12);
+    ck_assert(back.frames[0].frames[0].inlined);
+    ck_assert_str_eq(back.frames[0].frames[1].mangled, "g");
+    ck_assert(back.frames[0].frames[1].local);
+    ck_assert_ptr_null(back.frames[0].frames[1].file);
+    ck_assert_ptr_null(back.frames[1].frames[0].mangled);
+    ck_assert_ptr_null(back.frames[1].image_name);
+    uint32_t app, named;
+    frames_count_app(&back, &app, &named);
+    ck_assert_uint_eq(app, 1);
+    ck_assert_uint_eq(named, 1);
+    buf_done(&b);
+    arena_done(&arena);
+}
+END_TEST
+
+/* Cut at every byte, and every byte changed: an answer or an error, never more. */
+START_TEST(damage_is_an_error)
+{
+    struct raw_frame raw[3];
+    struct resolved_frame frames[3];
+    struct arena arena;
+    struct buf b;
+    struct resolved_stack back;
+    make(raw, frames);
+    const struct raw_stack raw_stack = {raw, 3};
+    const struct raw_stack other = {raw, 2};
+    const struct resolved_stack s = {frames, 3};
+    arena_init(&arena, 1 << 24);
+    buf_init(&b, 1 << 20);
+    ck_assert_int_eq(frames_blob_encode(&s, name_id, NULL, &b, &err), ERR_OK);
+    ck_assert_int_eq(
+        frames_blob_decode(&other, b.data, b.len, name_text, NULL, &arena, &back, &err),
+        ERR_FORMAT);
+    for (size_t len = 0; len < b.len; len++)
+        ck_assert_int_eq(
+            frames_blob_decode(&raw_stack, b.data, len, name_text, NULL, &arena, &back, &err),
+            ERR_FORMAT);
+    for (size_t i = 0; i < b.len; i++) {
+        for (int bit = 0; bit < 8; bit++) {
+            b.data[i] = (char)(b.data[i] ^ 1 << bit);
+            (void)frames_blob_decode(&raw_stack, b.data, b.len, name_text, NULL, &arena, &back,
+                                     &err);
+            b.data[i] = (char)(b.data[i] ^ 1 << bit);
+        }
+        arena_reset(&arena);
+    }
+    buf_done(&b);
+    arena_done(&arena);
+}
+END_TEST
+
+UNIT_MAIN("frames_blob", comes_back_equal, damage_is_an_error)

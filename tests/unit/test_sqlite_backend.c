@@ -1,0 +1,393 @@
+/* What only a file can do: crash, be damaged, be full, be somebody else's. */
+/* Covers: storage/sqlite_stmt.c storage/sqlite_write.c storage/sqlite_write_*.c */
+#include "storage/sqlite_storage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/conformance/history.h"
+#include "tests/conformance/suite.h"
+#include "tests/support/unit.h"
+
+static struct error err;
+
+/* A connection of the test's own. */
+static int64_t number(const char *path, const char *sql, char *ret_text, size_t size)
+{
+    sqlite3 *db;
+    sqlite3_stmt *st;
+    ck_assert_int_eq(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(st), SQLITE_ROW);
+    int64_t n = sqlite3_column_int64(st, 0);
+    if (ret_text)
+        snprintf(ret_text, size, "%s", (const char *)sqlite3_column_text(st, 0));
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    return n;
+}
+
+/* The invariant of the counters, and SQLite's own opinion. */
+static void check_whole(const char *path)
+{
+    static const char *const zeros[] = {
+        "SELECT count(*) FROM pragma_foreign_key_check",
+        "SELECT count(*) FROM stacks s WHERE (s.count, s.weighted, s.stall_ms) IS NOT (SELECT "
+        "coalesce(sum(count), 0), coalesce(sum(weighted), 0), coalesce(sum(stall_ms), 0) FROM "
+        "counters c WHERE c.stack_id = s.id)",
+        "SELECT count(*) FROM stacks s WHERE s.count IS NOT (SELECT coalesce(sum(count), 0) FROM "
+        "week_devices c WHERE c.stack_id = s.id)",
+        "SELECT count(*) FROM stacks s WHERE s.count IS NOT (SELECT coalesce(sum(count), 0) FROM "
+        "week_pages c WHERE c.stack_id = s.id)",
+        "SELECT count(*) FROM cluster_totals t WHERE (t.count, t.weighted, t.stall_ms) IS NOT "
+        "(SELECT coalesce(sum(count), 0), coalesce(sum(weighted), 0), coalesce(sum(stall_ms), 0) "
+        "FROM stacks s WHERE s.cluster_id = t.cluster_id)",
+        "SELECT count(*) FROM clusters c WHERE NOT EXISTS (SELECT 1 FROM stacks s WHERE "
+        "s.cluster_id = c.id)",
+        "SELECT count(*) FROM cluster_aliases a JOIN clusters c ON c.id = a.alias",
+        "SELECT count(*) FROM stack_missing m LEFT JOIN stacks s ON s.id = m.stack_id WHERE s.id "
+        "IS NULL",
+        "SELECT count(*) FROM stack_data d WHERE length(coalesce(d.missing, x'')) / 16 <> (SELECT "
+        "count(*) FROM stack_missing m WHERE m.stack_id = d.stack_id)",
+    };
+    char text[200];
+    number(path, "PRAGMA integrity_check", text, sizeof(text));
+    ck_assert_str_eq(text, "ok");
+    for (size_t i = 0; i < sizeof(zeros) / sizeof(zeros[0]); i++)
+        ck_assert_msg(number(path, zeros[i], NULL, 0) == 0, "%s", zeros[i]);
+}
+
+START_TEST(counters_add_up_after_any_history)
+{
+    struct suite a, b;
+    struct history h;
+    suite_open(&a, "memory");
+    suite_open(&b, "sqlite");
+    history_init(&h, (uint64_t)_i + 1000);
+    for (int step = 0; step < 120; step++)
+        history_step(&h, &a, &b);
+    check_whole(b.path);
+    history_done(&h);
+    suite_close(&a);
+    suite_close(&b);
+}
+END_TEST
+
+static void post(struct suite *s, uint32_t i)
+{
+    char id[16];
+    snprintf(id, sizeof(id), "r%u", i);
+    const struct suite_report r = {.id = id, .stack = i % 37};
+    suite_apply(s, suite_batch(SUITE_APP, &r, 1));
+}
+
+/* Writes groups, saying the number of each committed one, until it is killed. */
+static void write_until_killed(const char *path, int out)
+{
+    struct suite s = {.path = "", .dir = ""};
+    s.options = (struct storage_options){.backend = "sqlite",
+                                         .path = path,
+                                         .synchronous_full = true,
+                                         .busy_ms = 2000,
+                                         .retry_days = 3,
+                                         .daily_values = 1000,
+                                         .migrate = true};
+    arena_init(&s.arena, (size_t)1 << 26);
+    suite_reopen(&s);
+    for (uint32_t i = 0;; i++) {
+        post(&s, i);
+        if (write(out, &i, sizeof(i)) != (ssize_t)sizeof(i))
+            _exit(1);
+        if (i % 9 == 8)
+            suite_resolve(&s);
+    }
+}
+
+START_TEST(kill_minus_nine_loses_nothing_answered)
+{
+    struct suite s;
+    struct report_row r;
+    struct stats_row stats;
+    int fds[2];
+    char id[16];
+    uint32_t answered = 0;
+    uint32_t n;
+    suite_open(&s, "sqlite");
+    ck_assert_int_eq(pipe(fds), 0);
+    pid_t pid = fork();
+    if (pid == 0)
+        write_until_killed(s.path, fds[1]);
+    close(fds[1]);
+    while (answered < 60 + 17 * (uint32_t)_i && read(fds[0], &n, sizeof(n)) == (ssize_t)sizeof(n))
+        answered = n + 1;
+    kill(pid, SIGKILL);
+    while (read(fds[0], &n, sizeof(n)) == (ssize_t)sizeof(n))
+        answered = n + 1;
+    waitpid(pid, NULL, 0);
+    close(fds[0]);
+    suite_reopen(&s);
+    for (uint32_t i = 0; i < answered; i++) {
+        snprintf(id, sizeof(id), "r%u", i);
+        ck_assert_int_eq(read_report(s.reader, SUITE_APP, id, &s.arena, &r, &err), ERR_OK);
+    }
+    ck_assert_int_eq(read_stats(s.reader, NULL, &stats, &err), ERR_OK);
+    ck_assert(stats.reports == answered || stats.reports == answered + 1);
+    /* The client that got no answer sends it again: it counts once. */
+    post(&s, answered);
+    ck_assert_int_eq(read_stats(s.reader, NULL, &stats, &err), ERR_OK);
+    ck_assert_uint_eq(stats.reports, answered + 1);
+    check_whole(s.path);
+    suite_close(&s);
+}
+END_TEST
+
+static enum err open_path(const char *path)
+{
+    struct storage *s = NULL;
+    const struct storage_options o = {.backend = "sqlite",
+                                      .path = path,
+                                      .busy_ms = 100,
+                                      .retry_days = 3,
+                                      .daily_values = 10,
+                                      .migrate = true};
+    enum err rc = storage_open(&o, &s, &err);
+    ck_assert_int_eq(rc == ERR_OK, s != NULL);
+    storage_close(s);
+    return rc;
+}
+
+START_TEST(other_files_are_refused)
+{
+    struct suite s;
+    char path[128];
+    suite_open(&s, "sqlite");
+    post(&s, 1);
+    storage_reader_close(s.reader);
+    storage_close(s.storage);
+    s.reader = NULL;
+    s.storage = NULL;
+    /* A newer program's. */
+    sqlite3 *db;
+    sqlite3_open(s.path, &db);
+    sqlite3_exec(db, "PRAGMA user_version = 99", NULL, NULL, NULL);
+    sqlite3_close(db);
+    ck_assert_int_eq(open_path(s.path), ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(err.text, "newer program"));
+    /* Ours, but a table is gone. */
+    sqlite3_open(s.path, &db);
+    sqlite3_exec(db, "PRAGMA user_version = 1; DROP TABLE tokens", NULL, NULL, NULL);
+    sqlite3_close(db);
+    ck_assert_int_eq(open_path(s.path), ERR_FORMAT);
+    ck_assert_ptr_nonnull(strstr(err.text, "tokens"));
+    /* Cut off. */
+    ck_assert_int_eq(truncate(s.path, 8192), 0);
+    ck_assert_int_eq(open_path(s.path), ERR_FORMAT);
+    /* No database at all. */
+    int fd = open(s.path, O_WRONLY | O_TRUNC);
+    for (int i = 0; i < 500; i++)
+        ck_assert_int_eq(write(fd, "this is no database\n", 20), 20);
+    close(fd);
+    ck_assert_int_eq(open_path(s.path), ERR_FORMAT);
+    ck_assert_ptr_nonnull(strstr(err.text, "no SQLite database"));
+    /* A folder, and a place in no folder. */
+    ck_assert_int_eq(open_path(s.dir), ERR_IO);
+    snprintf(path, sizeof(path), "%s/none/x.db", s.dir);
+    ck_assert_int_eq(open_path(path), ERR_IO);
+    suite_close(&s);
+}
+END_TEST
+
+START_TEST(a_folder_that_cannot_be_written)
+{
+    struct suite s;
+    suite_open(&s, "sqlite");
+    post(&s, 1);
+    storage_reader_close(s.reader);
+    storage_close(s.storage);
+    ck_assert_int_eq(chmod(s.path, 0444), 0);
+    ck_assert_int_eq(chmod(s.dir, 0555), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (geteuid() == 0 && setresuid(65534, 65534, 65534))
+            _exit(3);
+        _exit(open_path(s.path) == ERR_IO && strstr(err.text, "written") ? 0 : 1);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "exit %d", WEXITSTATUS(status));
+    chmod(s.dir, 0755);
+    chmod(s.path, 0644);
+    s.reader = NULL;
+    s.storage = NULL;
+    suite_close(&s);
+}
+END_TEST
+
+/* Groups of reports until one fails; how many were committed. */
+static uint32_t write_until_failure(struct suite *s, uint32_t first, enum err *ret)
+{
+    for (uint32_t i = first;; i++) {
+        char id[16];
+        snprintf(id, sizeof(id), "r%u", i);
+        const struct suite_report r = {.id = id, .stack = i, .samples = 20};
+        struct write_op *op = suite_batch(SUITE_APP, &r, 1);
+        *ret = storage_begin(s->storage, &err);
+        if (!*ret) {
+            *ret = storage_apply(s->storage, op, &err);
+            struct error commit_err = {0};
+            enum err rc = storage_commit(s->storage, &commit_err);
+            if (!*ret && rc) {
+                *ret = rc;
+                err = commit_err;
+            }
+        }
+        write_op_free(op);
+        if (*ret)
+            return i;
+        ck_assert_uint_lt(i, 100000);
+    }
+}
+
+START_TEST(a_full_disk_loses_one_group)
+{
+    struct suite s;
+    struct stats_row stats;
+    struct rlimit limit;
+    enum err rc;
+    signal(SIGXFSZ, SIG_IGN);
+    suite_open(&s, "sqlite");
+    post(&s, 1000000);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    rlim_t soft = limit.rlim_cur;
+    limit.rlim_cur = (rlim_t)1 << 20;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    uint32_t done = write_until_failure(&s, 0, &rc);
+    ck_assert_int_eq(rc, ERR_IO);
+    ck_assert_ptr_nonnull(strstr(err.text, "the disk"));
+    ck_assert_int_eq(read_stats(s.reader, NULL, &stats, &err), ERR_OK);
+    ck_assert_uint_eq(stats.reports, done + 1);
+    /* Still full: still an error, still no harm. */
+    ck_assert_uint_eq(write_until_failure(&s, done, &rc), done);
+    ck_assert_int_eq(rc, ERR_IO);
+    limit.rlim_cur = soft;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    post(&s, done);
+    ck_assert_int_eq(read_stats(s.reader, NULL, &stats, &err), ERR_OK);
+    ck_assert_uint_eq(stats.reports, done + 2);
+    suite_resolve(&s);
+    check_whole(s.path);
+    suite_close(&s);
+}
+END_TEST
+
+START_TEST(another_writer_is_waited_for)
+{
+    struct suite s;
+    sqlite3 *other;
+    suite_open(&s, "sqlite");
+    s.options.busy_ms = 50;
+    suite_reopen(&s);
+    sqlite3_open(s.path, &other);
+    ck_assert_int_eq(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(storage_begin(s.storage, &err), ERR_BUSY);
+    ck_assert_int_eq(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(storage_begin(s.storage, &err), ERR_OK);
+    ck_assert_int_eq(storage_commit(s.storage, &err), ERR_OK);
+    sqlite3_close(other);
+    suite_close(&s);
+}
+END_TEST
+
+/* B56: the log must not grow for ever; a reader that stopped half-way must not hold it. */
+START_TEST(the_log_is_checkpointed)
+{
+    struct suite s;
+    struct cluster_row *rows;
+    const char *next;
+    size_t count;
+    uint64_t wal = 1;
+    suite_open(&s, "sqlite");
+    for (uint32_t i = 0; i < 300; i++) {
+        post(&s, i);
+        ck_assert_int_eq(read_clusters(s.reader, NULL, SORT_COUNT, 1, NULL, &s.arena, &rows, &count,
+                                       &next, &err),
+                         ERR_OK);
+    }
+    ck_assert_uint_gt(storage_wal_bytes(s.storage), 100000);
+    ck_assert_int_eq(storage_checkpoint(s.storage, false, &wal, &err), ERR_OK);
+    ck_assert_uint_eq(wal, 0);
+    ck_assert_uint_eq(storage_wal_bytes(s.storage), 0);
+    post(&s, 300);
+    ck_assert_uint_gt(storage_wal_bytes(s.storage), 0);
+    ck_assert_uint_lt(storage_wal_bytes(s.storage), 200000);
+    ck_assert_int_eq(storage_checkpoint(s.storage, true, &wal, &err), ERR_OK);
+    char path[128];
+    struct stat st;
+    snprintf(path, sizeof(path), "%s-wal", s.path);
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_int_eq(st.st_size, 0);
+    /* The file says so itself when it is closed in order. */
+    suite_reopen(&s);
+    ck_assert_int_eq(storage_schema_version(s.storage), SQL_MIGRATIONS);
+    check_whole(s.path);
+    suite_close(&s);
+}
+END_TEST
+
+/* A deadline stops a query that is under way. */
+START_TEST(a_long_query_is_stopped)
+{
+    struct suite s;
+    struct stats_row stats;
+    suite_open(&s, "sqlite");
+    for (uint32_t i = 0; i < 50; i++)
+        post(&s, i);
+    struct sqlite_reader *r = (struct sqlite_reader *)s.reader;
+    storage_reader_deadline(s.reader, INT64_MAX - 1);
+    sqlite3_stmt *st;
+    ck_assert_int_eq(sqlite3_prepare_v2(r->conn.db,
+                                        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+                                        "FROM n) SELECT count(*) FROM n",
+                                        -1, &st, NULL),
+                     SQLITE_OK);
+    r->deadline_mono_ms = 0;
+    ck_assert_int_eq(sqlite3_step(st) & 0xff, SQLITE_INTERRUPT);
+    ck_assert_int_eq(sql_error(&r->conn, SQLITE_INTERRUPT, "x", &err), ERR_LIMIT);
+    ck_assert_ptr_nonnull(strstr(err.text, "query took too long"));
+    sqlite3_finalize(st);
+    storage_reader_deadline(s.reader, INT64_MAX);
+    ck_assert_int_eq(read_stats(s.reader, NULL, &stats, &err), ERR_OK);
+    /* A reader cannot write. */
+    ck_assert_int_eq(sqlite3_exec(r->conn.db, "DELETE FROM tokens", NULL, NULL, NULL) & 0xff,
+                     SQLITE_READONLY);
+    suite_close(&s);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sqlite_backend");
+    TCase *tcase = tcase_create("sqlite_backend");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, counters_add_up_after_any_history, 0, 3);
+    tcase_add_loop_test(tcase, kill_minus_nine_loses_nothing_answered, 0, 3);
+    tcase_add_test(tcase, other_files_are_refused);
+    tcase_add_test(tcase, a_folder_that_cannot_be_written);
+    tcase_add_test(tcase, a_full_disk_loses_one_group);
+    tcase_add_test(tcase, another_writer_is_waited_for);
+    tcase_add_test(tcase, the_log_is_checkpointed);
+    tcase_add_test(tcase, a_long_query_is_stopped);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
