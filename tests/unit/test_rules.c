@@ -265,6 +265,51 @@ START_TEST(the_default_is_good)
 }
 END_TEST
 
+/* Names that look like a vendor's or the runtime's, and are an app's own. */
+START_TEST(the_default_leaves_apps_alone)
+{
+    static const char *const OWN[] = {"-[PINCodeViewController viewDidLoad]",
+                                      "-[FIRSTViewController tap]",
+                                      "KFCMenu.load()",
+                                      "UnityBridge.send(_:)",
+                                      "-[MASterList reload]",
+                                      "-[LOTteryView draw]",
+                                      "class_register",
+                                      "object_pool_get",
+                                      "small_buffer_fill",
+                                      "Card.measure(_:)",
+                                      "runApp(_:)",
+                                      "Feed.read(_:)",
+                                      "read_all",
+                                      "Update.apply()",
+                                      "Rule.check(_:)",
+                                      "Publisher.emit(_:)",
+                                      "Array.chunked(into:)",
+                                      "-[NSString(Shop) trimmed]",
+                                      "DispatchQueue.onMain(_:)",
+                                      "Attribute.parse(_:)",
+                                      "-[ViewController viewDidLoad]",
+                                      "AppDelegate.application(_:didFinishLaunchingWithOptions:)"};
+    struct rules *r = NULL;
+    ck_assert_int_eq(rules_new_default(&r, NULL), ERR_OK);
+    for (size_t i = 0; i < sizeof(OWN) / sizeof(OWN[0]); i++) {
+        struct rule_match m[RULE_KINDS];
+        struct rule_subject s = {.image = "Shop", .key = OWN[i], .shown = OWN[i], .named = true};
+        s.in_app = true;
+        rules_match(r, &s, m);
+        ck_assert_msg(!m[RULE_FATE].action, "%s: %s", OWN[i], m[RULE_FATE].why);
+        ck_assert_msg(!m[RULE_CLASS].action, "%s: %s", OWN[i], m[RULE_CLASS].why);
+        ck_assert_msg(!m[RULE_PLUMBING].action, "%s", OWN[i]);
+    }
+    static const char *const IMAGES[] = {
+        "AXA", "Assistant", "DataAccess", "libplug.dylib", "TranslationApp", "MapsPro", "CoreShop"};
+    for (size_t i = 0; i < sizeof(IMAGES) / sizeof(IMAGES[0]); i++)
+        ck_assert_msg(!rules_is_platform(r, IMAGES[i]), "%s", IMAGES[i]);
+    rules_free(r);
+}
+END_TEST
+
 UNIT_MAIN("rules", globs, the_first_line_of_each_kind_wins, a_match_says_line_and_pattern, matchers,
           shown_names_match_too, flags_can_be_taken_back, mistakes_are_named, caps,
-          empty_texts_and_line_ends, the_version_is_the_text, the_default_is_good)
+          empty_texts_and_line_ends, the_version_is_the_text, the_default_is_good,
+          the_default_leaves_apps_alone)
