@@ -8,8 +8,8 @@
  *   - every EXPIRE_EVERY_MS: what is older than its retention goes, in ops of EXPIRE_ROWS, at most
  *     EXPIRE_ROUNDS of them a look, so that they stand in line with reports and not before them;
  *   - every GIVE_UP_EVERY_MS: stacks that waited for a symbol file long enough back to the resolver.
- * Expiry also is the writer's sign of life after a full disk: a commit that succeeds ends the problem
- * that /readyz shows, though no client sends anything.
+ * While the writer has a problem (a full disk) expiry is due at every look: a commit that succeeds
+ * ends what /readyz says, though no client is sent here any more.
  *
  * Who calls. Nobody; start and stop. A look is a function of both clocks (look_around), so tests
  * need not wait.
@@ -152,8 +152,10 @@ static void give_up(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms)
 static void look_around(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms)
 {
     struct index_cache_stats stats;
+    char problem[64];
     tend_log(h, mono_ms);
-    if (mono_ms >= h->expire_at && !is_stopping(h))
+    writer_problem(h->writer, problem, sizeof(problem));
+    if ((mono_ms >= h->expire_at || *problem) && !is_stopping(h))
         expire(h, wall_ms, mono_ms);
     if (mono_ms >= h->give_up_at && !is_stopping(h))
         give_up(h, wall_ms, mono_ms);

@@ -4,7 +4,7 @@ kill -9 at random points of an ingest run, uploads that wait over a restart.
 
 Covers: server/daemon.c server/data_dir.c server/first_token.c server/cmd_run.c
 server/cmd_check_config.c server/cmd_migrate.c"""
-import http.client, json, os, pathlib, random, signal, socket, stat, subprocess, threading, time
+import http.client, json, os, pathlib, random, resource, signal, socket, stat, subprocess, threading, time
 from daemon import Daemon, PROGRAM
 
 SEED = int(os.environ.get('SEED', '20261129'))
@@ -267,6 +267,33 @@ def a_second_signal_ends_it_at_once():
         half.close()
 
 
+def a_full_disk_loses_nothing():
+    """A cap on the size of the daemon's files stands for the disk."""
+    with Daemon() as d:
+        load = Load(d, 'full')
+        wait_for(lambda: len(load.answered) > 200)
+        for _ in range(3):
+            limits = resource.prlimit(d.process.pid, resource.RLIMIT_FSIZE)
+            resource.prlimit(d.process.pid, resource.RLIMIT_FSIZE, (8192, limits[1]))
+            wait_for(lambda: d.request('GET', '/readyz', token=False).status == 503)
+            answer = d.post_reports(batch([report('refused-%d' % time.monotonic_ns(), 0x1000)]))
+            assert answer.status in (503, 202), answer
+            assert b'/' not in answer.body.replace(b'about:blank', b''), answer # no path of the server
+            resource.prlimit(d.process.pid, resource.RLIMIT_FSIZE, limits)
+            wait_for(lambda: d.request('GET', '/readyz', token=False).status == 200)
+            before = len(load.answered)
+            wait_for(lambda: len(load.answered) > before + 100)
+        load.end()
+        assert d.process.poll() is None
+        stored = {id for id in load.answered if d.get('/v1/reports/' + id)}
+        assert stored == load.answered
+        d.restart(signal.SIGKILL)
+        answered = sorted(load.answered)
+        for at in range(0, len(answered), 200):
+            answer = d.post_reports(batch([load.sent[id] for id in answered[at:at + 200]]), status=202)
+            assert answer.json['accepted'] == 0, answer
+
+
 def uploads_wait_over_a_restart():
     demo = pathlib.Path(__file__).parent.parent / 'demo/Shop.dSYM.zip'
     with Daemon() as d:
@@ -291,7 +318,7 @@ def main():
     print('seed %d' % SEED)
     for test in (first_token_and_ready, one_daemon_a_folder, configuration, folders_that_cannot_be_used,
                  reload, term_under_load, kill_at_any_point, a_second_signal_ends_it_at_once,
-                 uploads_wait_over_a_restart):
+                 a_full_disk_loses_nothing, uploads_wait_over_a_restart):
         begin = time.monotonic()
         test()
         print('%s: %.1f s' % (test.__name__, time.monotonic() - begin))

@@ -1,8 +1,10 @@
 /* A look is a function of both clocks: no test waits for one. */
 #include "server/jobs/housekeeping.c"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tests/support/rig.h"
@@ -144,6 +146,30 @@ START_TEST(waiting_for_symbol_files_ends)
 }
 END_TEST
 
+/* A cap on the size of files stands for a full disk. */
+START_TEST(a_problem_of_the_disk_is_looked_after)
+{
+    struct rlimit limit = {.rlim_cur = 4096, .rlim_max = RLIM_INFINITY};
+    struct error err;
+    char problem[64];
+    signal(SIGXFSZ, SIG_IGN);
+    setup();
+    look_around(h, OPS_TIME_MS, 0);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    struct write_op *op = ops_token(1);
+    ck_assert_int_eq(rig_call(&rig, op, &err), ERR_IO);
+    write_op_free(op);
+    writer_problem(rig.writer, problem, sizeof(problem));
+    ck_assert_str_ne(problem, "");
+    limit.rlim_cur = RLIM_INFINITY;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    look_around(h, OPS_TIME_MS, 1000); /* long before the next expiry */
+    writer_problem(rig.writer, problem, sizeof(problem));
+    ck_assert_str_eq(problem, "");
+    teardown();
+}
+END_TEST
+
 START_TEST(gauges)
 {
     struct index_ref *ref = NULL;
@@ -176,4 +202,5 @@ START_TEST(the_thread_starts_and_stops)
 END_TEST
 
 UNIT_MAIN("housekeeping", a_long_log_is_checkpointed, an_idle_log_is_emptied_once, old_reports_go,
-          waiting_for_symbol_files_ends, gauges, the_thread_starts_and_stops)
+          waiting_for_symbol_files_ends, a_problem_of_the_disk_is_looked_after, gauges,
+          the_thread_starts_and_stops)
