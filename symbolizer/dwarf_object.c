@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 /* 20210528 has no version in its header, and other names for the same things. */
-#ifdef DW_LIBVERSION_MAJOR
+#ifdef DW_LIBDWARF_VERSION_MAJOR
 typedef Dwarf_Obj_Access_Interface_a access_interface;
 typedef Dwarf_Obj_Access_Methods_a access_methods;
 typedef Dwarf_Obj_Access_Section_a access_section;
@@ -44,7 +44,7 @@ static int get_section_info(void *self, section_index i, access_section *ret, in
     if (i >= d->count)
         return DW_DLV_NO_ENTRY;
     access_section s = {0};
-#ifdef DW_LIBVERSION_MAJOR
+#ifdef DW_LIBDWARF_VERSION_MAJOR
     s.as_name = d->names[i];
     s.as_size = cursor_left(&d->sections[i]);
     s.as_addralign = 1;
@@ -60,7 +60,7 @@ static byte_order get_byte_order(void *self)
 {
     const struct dwarf_object *d = self;
     bool little = (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) != d->info.swap;
-#ifdef DW_LIBVERSION_MAJOR
+#ifdef DW_LIBDWARF_VERSION_MAJOR
     return little ? DW_END_little : DW_END_big;
 #else
     return little ? DW_OBJECT_LSB : DW_OBJECT_MSB;
@@ -97,7 +97,7 @@ static int load_section(void *self, section_index i, Dwarf_Small **ret, int *err
     return DW_DLV_OK;
 }
 
-#ifdef DW_LIBVERSION_MAJOR
+#ifdef DW_LIBDWARF_VERSION_MAJOR
 static Dwarf_Unsigned get_file_size(void *self)
 {
     const struct dwarf_object *d = self;
@@ -149,7 +149,7 @@ enum err dwarf_object_open(const struct object *o, struct dwarf_object **ret, st
         return error_set(err, ERR_NO_MEMORY, "no memory for libdwarf");
     d->info = *object_info(o);
     take_sections(d, o);
-#ifdef DW_LIBVERSION_MAJOR
+#ifdef DW_LIBDWARF_VERSION_MAJOR
     d->interface.ai_object = d;
     d->interface.ai_methods = &methods;
 #else
@@ -173,7 +173,7 @@ void dwarf_object_close(struct dwarf_object *d)
 {
     if (!d)
         return;
-#ifdef DW_LIBVERSION_MAJOR
+#ifdef DW_LIBDWARF_VERSION_MAJOR
     dwarf_object_finish(d->debug);
 #else
     Dwarf_Error error = NULL;
