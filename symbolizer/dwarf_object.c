@@ -1,5 +1,6 @@
 #include "symbolizer/dwarf_object.h"
 
+#include <dwarf.h>
 #include <stdlib.h>
 
 /* 20210528 has no version in its header, and other names for the same things. */
