@@ -101,7 +101,7 @@ static void reports_written(struct http_request *r, struct write_op *op, enum er
     uint32_t accepted = 0, duplicates = 0;
     struct jout j;
     if (rc != ERR_OK) {
-        http_reply_error(r, err);
+        http_reply_failure(r, err);
         http_finish(r);
         return;
     }

@@ -177,6 +177,10 @@ enum err api_symbolicate(struct http_request *r, const struct read_tools *tools,
         return ERR_OK;
     }
     enum err rc = format_json_load(r->body.data ? r->body.data : "", r->body.len, &body, err);
+    if (rc == ERR_FORMAT) {
+        http_problem(r, 400, "%s", err->text);
+        return ERR_OK;
+    }
     if (rc != ERR_OK)
         return rc;
     intake_init(&s.in, &request, tools->arena);

@@ -132,8 +132,8 @@ enum err api_check_symbols(struct http_request *r, const struct read_tools *tool
         return ERR_OK;
     }
     enum err rc = read_uuids(r, tools->arena, &uuids, &count, err);
-    if (rc == ERR_CONFLICT) {
-        http_problem(r, 422, "%s", err->text);
+    if (rc == ERR_FORMAT || rc == ERR_CONFLICT) {
+        http_problem(r, rc == ERR_FORMAT ? 400 : 422, "%s", err->text);
         return ERR_OK;
     }
     bool *present =
@@ -309,7 +309,7 @@ static void repended(struct http_request *r, struct write_op *op, enum err rc,
     if (rc == ERR_OK)
         http_reply(r, 204, NULL);
     else
-        http_reply_error(r, err);
+        http_reply_failure(r, err);
     http_finish(r);
 }
 
@@ -320,7 +320,7 @@ static void repend(struct http_request *r, const struct op_repend *before)
     struct write_op *op = write_op_new(WRITE_REPEND, 4096);
     if (!op) {
         error_set(&err, ERR_NO_MEMORY, "no memory for a write");
-        http_reply_error(r, &err);
+        http_reply_failure(r, &err);
         http_finish(r);
         return;
     }
@@ -346,7 +346,7 @@ static void files_deleted(struct http_request *r, enum err rc, const struct erro
 {
     const struct deletion *d = r->state;
     if (rc != ERR_OK) {
-        http_reply_error(r, err);
+        http_reply_failure(r, err);
         http_finish(r);
         return;
     }
@@ -362,7 +362,7 @@ static void rows_deleted(struct http_request *r, struct write_op *op, enum err r
         http_read(r, delete_files, files_deleted);
         return;
     }
-    http_reply_error(r, err);
+    http_reply_failure(r, err);
     http_finish(r);
 }
 

@@ -124,7 +124,7 @@ static void token_written(struct http_request *r, struct write_op *op, enum err 
         http_read(r, reload_and_print, NULL);
         return;
     }
-    http_reply_error(r, err);
+    http_reply_failure(r, err);
     http_finish(r);
 }
 
@@ -220,7 +220,7 @@ static void token_revoked(struct http_request *r, struct write_op *op, enum err 
         http_read(r, reload_after_revoke, NULL);
         return;
     }
-    http_reply_error(r, err);
+    http_reply_failure(r, err);
     http_finish(r);
 }
 

@@ -28,12 +28,17 @@ struct upload_request {
     size_t at; /* the part whose turn it is */
 };
 
-static void fail(struct http_request *r, const struct error *err)
+static void remove_files(struct http_request *r)
 {
     struct upload *u = ((struct upload_request *)r->state)->upload;
     for (size_t i = 0; i < u->count; i++)
         upload_remove_file(u, u->parts[i]);
-    http_reply_error(r, err);
+}
+
+static void fail(struct http_request *r, const struct error *err)
+{
+    remove_files(r);
+    http_reply_failure(r, err);
     http_finish(r);
 }
 
@@ -210,10 +215,13 @@ static void looked_up(struct http_request *r, enum err rc, const struct error *e
 
 static void spooled(struct http_request *r, enum err rc, const struct error *err)
 {
-    if (rc == ERR_OK)
+    if (rc == ERR_OK) {
         http_read(r, look_up, looked_up);
-    else
-        fail(r, err);
+        return;
+    }
+    remove_files(r);
+    http_reply_error(r, err); /* the client may be at fault: too large, no archive */
+    http_finish(r);
 }
 
 /* --- the door --------------------------------------------------------------------------------- */

@@ -159,6 +159,16 @@ void http_reply_error(struct http_request *r, const struct error *err)
     http_problem(r, status, "%s", detail);
 }
 
+void http_reply_failure(struct http_request *r, const struct error *err)
+{
+    struct error own = *err;
+    bool as_it_is = err->code == ERR_BUSY || err->code == ERR_NO_MEMORY || err->code == ERR_IO ||
+                    err->code == ERR_NOT_FOUND || err->code == ERR_DENIED;
+    if (!as_it_is)
+        own.code = ERR_INTERNAL;
+    http_reply_error(r, &own);
+}
+
 void http_reply_pack(struct http_request *r)
 {
     struct http_reply *reply = &r->reply;
@@ -260,8 +270,10 @@ static void read_over(struct http_request *r, enum err rc, const struct error *e
 {
     if (rc == ERR_LIMIT)
         http_problem(r, 503, "the question took too long or its answer is too large; narrow it");
-    else if (rc != ERR_OK)
+    else if (rc == ERR_INVALID) /* of the query: a cursor, a parameter */
         http_reply_error(r, err);
+    else if (rc != ERR_OK)
+        http_reply_failure(r, err);
     http_reply_pack(r);
     http_finish(r);
 }

@@ -139,6 +139,9 @@ void http_problem(struct http_request *r, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* What an error code becomes; errors of the server are logged with the request's id. */
 void http_reply_error(struct http_request *r, const struct error *err);
+/* The same for what a part of ours could not do: whatever a client cannot be at fault for is an
+ * error of the server. */
+void http_reply_failure(struct http_request *r, const struct error *err);
 /* Compresses the body when that is allowed and worth it. Idempotent. */
 void http_reply_pack(struct http_request *r);
 
