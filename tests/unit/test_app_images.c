@@ -21,17 +21,22 @@ static struct uuid uuid_of(uint32_t n)
     return u;
 }
 
+static const char RULES[] = "platform image=system*\n";
+static struct rules *rules;
+
 static void setup_with(size_t max_entries)
 {
     rig_start(&rig);
     group = image_group_id("20G75", "arm64");
-    images = app_images_new(rig.reader, max_entries);
+    ck_assert_int_eq(rules_new(RULES, strlen(RULES), &rules, NULL), ERR_OK);
+    images = app_images_new(rig.reader, rules, max_entries);
     ck_assert_ptr_nonnull(images);
 }
 
 static void teardown(void)
 {
     app_images_free(images);
+    rules_free(rules);
     rig_stop(&rig);
 }
 
@@ -64,6 +69,40 @@ static const char *name_of(const struct image_lookup *lookup, uint32_t n)
     ck_assert_msg(app_images_end(images, &err) == ERR_OK, "%s", err.text);
     return known ? facts.name : NULL;
 }
+
+/* `bring` names image 7 of com.example.system "system7". */
+START_TEST(a_name_gives_a_class_where_there_is_none)
+{
+    static const char SYSTEM_APP[] = "com.example.system";
+    static const struct {
+        enum image_class class;
+        enum image_class want;
+    } CASES[] = {{IMAGE_CLASS_UNKNOWN, IMAGE_CLASS_SYSTEM},
+                 {IMAGE_CLASS_APP, IMAGE_CLASS_APP},
+                 {IMAGE_CLASS_SYSTEM, IMAGE_CLASS_SYSTEM}};
+    setup_with(64);
+    for (uint32_t i = 0; i < 3; i++) {
+        char id[8];
+        snprintf(id, sizeof(id), "c%u", i);
+        bring(SYSTEM_APP, id, 7 + i, 7 + i, CASES[i].class, false);
+    }
+    bring("com.example.own", "o", 20, 20, IMAGE_CLASS_UNKNOWN, false);
+    struct image_lookup lookup = app_images_begin(images, 1, SYSTEM_APP);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct uuid u = uuid_of(7 + i);
+        struct image_facts facts;
+        ck_assert(lookup.facts(lookup.ctx, &u, &facts));
+        ck_assert_int_eq(facts.class, CASES[i].want);
+    }
+    lookup = app_images_begin(images, 2, "com.example.own");
+    struct uuid u = uuid_of(20);
+    struct image_facts facts;
+    ck_assert(lookup.facts(lookup.ctx, &u, &facts));
+    ck_assert_str_eq(facts.name, "own20");
+    ck_assert_int_eq(facts.class, IMAGE_CLASS_UNKNOWN);
+    teardown();
+}
+END_TEST
 
 START_TEST(facts_belong_to_an_app)
 {
@@ -203,6 +242,6 @@ START_TEST(a_failing_database_is_not_an_unknown_image)
 }
 END_TEST
 
-UNIT_MAIN("app_images", facts_belong_to_an_app, forgets_when_told, is_bounded,
-          addresses_are_placed_inside_known_members_only,
+UNIT_MAIN("app_images", a_name_gives_a_class_where_there_is_none, facts_belong_to_an_app,
+          forgets_when_told, is_bounded, addresses_are_placed_inside_known_members_only,
           a_failing_database_is_not_an_unknown_image)
