@@ -70,6 +70,10 @@ static bool add_bucket(struct histogram *h, uint32_t bucket, uint64_t times)
 {
     if (times == 0)
         return true;
+    if (times > HISTOGRAM_TOTAL_MAX - h->total) {
+        h->failed = true;
+        return false;
+    }
     size_t at = h->count && h->entries[h->count - 1].bucket < bucket ? h->count : find(h, bucket);
     if (at < h->count && h->entries[at].bucket == bucket) {
         h->entries[at].count += times;

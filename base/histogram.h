@@ -24,6 +24,8 @@ struct buf;
 #define HISTOGRAM_ERROR   0.016
 #define HISTOGRAM_MAX_MS  ((int64_t)1 << 40)
 #define HISTOGRAM_BUCKETS 1184
+/* Values in one, at most: exact as a double. More are refused, as damage is. */
+#define HISTOGRAM_TOTAL_MAX ((uint64_t)1 << 53)
 
 struct histogram_entry {
     uint32_t bucket;

@@ -140,6 +140,9 @@ START_TEST(damaged_bytes_are_refused)
         {"\x80", 1},                 /* number cut */
         {"\xa0\x09\x01", 3},         /* bucket 1184: one too many */
         {"\x9f\x09\x01\x01\x01", 5}, /* past the last one by its distance */
+        /* counts whose sum wraps around to 0, in one bucket and in two */
+        {"\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00\x01", 13},
+        {"\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01\x01", 13},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct histogram h;
@@ -151,5 +154,20 @@ START_TEST(damaged_bytes_are_refused)
 }
 END_TEST
 
+START_TEST(counts_have_a_cap)
+{
+    struct histogram h;
+    histogram_init(&h);
+    ck_assert(histogram_add(&h, 5, HISTOGRAM_TOTAL_MAX - 1));
+    ck_assert(histogram_add(&h, 7, 1));
+    ck_assert_int_eq(histogram_quantile(&h, 1), 7);
+    ck_assert_int_eq(histogram_quantile(&h, 0.5), 5);
+    ck_assert(!histogram_add(&h, 9, 1) && h.failed);
+    ck_assert_uint_eq(h.total, HISTOGRAM_TOTAL_MAX);
+    histogram_done(&h);
+}
+END_TEST
+
 UNIT_MAIN("histogram", buckets_ascend_and_stay_close, borders, quantiles_are_those_of_the_values,
-          merge_encode_subtract_agree, one_value_takes_few_bytes, damaged_bytes_are_refused)
+          merge_encode_subtract_agree, one_value_takes_few_bytes, damaged_bytes_are_refused,
+          counts_have_a_cap)
