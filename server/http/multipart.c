@@ -159,6 +159,9 @@ static enum err after_delimiter(struct multipart *m, struct error *err)
 static enum err step_lines(struct multipart *m, const char *in, size_t len, size_t *used,
                            struct multipart_item *item, struct error *err)
 {
+    /* The two hyphens of the last delimiter are looked for first: what follows them is no line. */
+    if (m->state == AFTER_DELIMITER && m->line_len < 2 && len > 2 - m->line_len)
+        len = 2 - m->line_len;
     bool whole = read_line(m, in, len, used);
     if (m->header_bytes > MULTIPART_HEADERS_MAX)
         return error_set(err, ERR_LIMIT, "multipart body: headers of a part above %d bytes",

@@ -123,5 +123,20 @@ START_TEST(cut_short_is_not_over)
 }
 END_TEST
 
+START_TEST(any_epilogue_is_passed_over)
+{
+    static char body[3 * MULTIPART_HEADERS_MAX];
+    static const size_t pieces[] = {1, 7, 4096, sizeof(body)};
+    size_t n = (size_t)snprintf(body, sizeof(body), "--AaB\r\n\r\nx\r\n--AaB--");
+    memset(body + n, 'e', sizeof(body) - n); /* without a line end */
+    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+        ck_assert_msg(parse("AaB", body, sizeof(body), pieces[i], 9) == ERR_OK, "%s", err.text);
+        ck_assert_str_eq(seen, "[|-]x;");
+        ck_assert(over);
+    }
+}
+END_TEST
+
 UNIT_MAIN("multipart", one_and_several_parts, preamble_epilogue_and_empty_parts,
-          what_looks_like_a_delimiter_is_data, refusals, cut_short_is_not_over)
+          what_looks_like_a_delimiter_is_data, refusals, cut_short_is_not_over,
+          any_epilogue_is_passed_over)
