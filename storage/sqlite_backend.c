@@ -62,6 +62,7 @@ static enum err sqlite_open(const struct storage_options *o, struct storage **re
     enum err rc = init_memory(s, o, err);
     if (!rc)
         rc = sql_conn_open(&s->conn, &s->conn_options, err);
+    s->conn_options.create = false; /* who opens it later finds it, or an error */
     if (!rc)
         rc = sqlite_migrate(&s->conn, s->path, &migrations, &s->version_before, err);
     if (!rc)

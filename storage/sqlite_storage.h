@@ -45,6 +45,7 @@ struct sqlite_storage {
     struct id_cache names;
     int64_t next_report, next_stack; /* written to `sequences` at commit */
     int64_t stored_report, stored_stack;
+    int64_t first_day, last_day; /* no report id is remembered outside of these days */
 
     pthread_mutex_t checkpoint_lock;
     struct sql_conn checkpoint_conn;

@@ -49,6 +49,16 @@ static enum err read_sequences(struct sqlite_storage *s, struct error *err)
     return ERR_OK;
 }
 
+static enum err read_days(struct sqlite_storage *s, struct error *err)
+{
+    enum err rc =
+        sql_get_values(&s->conn, SQL_REPORT_ID_FIRST_DAY, NULL, 0, INT64_MAX, &s->first_day, err);
+    if (!rc)
+        rc =
+            sql_get_values(&s->conn, SQL_REPORT_ID_LAST_DAY, NULL, 0, INT64_MIN, &s->last_day, err);
+    return rc;
+}
+
 static enum err write_sequences(struct sqlite_storage *s, struct error *err)
 {
     enum err rc = ERR_OK;
@@ -75,6 +85,8 @@ static enum err set_up(struct sqlite_storage *s, struct error *err)
         rc = sql_set(&s->conn, SQL_WRITER_CACHE, err);
     if (!rc)
         rc = read_sequences(s, err);
+    if (!rc)
+        rc = read_days(s, err);
     return rc;
 }
 

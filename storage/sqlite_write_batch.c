@@ -86,9 +86,12 @@ static enum err claim_id(struct batch *w, struct op_report *r, int64_t report_id
     }
     enum err rc =
         sql_run(&s->conn, SQL_REPORT_ID_INSERT, err, sql_int(day), hash, sql_int(report_id));
-    if (!rc)
-        r->duplicate = sqlite3_changes(s->conn.db) == 0;
-    return rc;
+    if (rc)
+        return rc;
+    r->duplicate = sqlite3_changes(s->conn.db) == 0;
+    s->first_day = day < s->first_day ? day : s->first_day;
+    s->last_day = day > s->last_day ? day : s->last_day;
+    return ERR_OK;
 }
 
 struct report_values {

@@ -259,7 +259,7 @@ void suite_daily_values_are_capped(struct suite *s)
     struct breakdown_row *rows;
     struct breakdown_scope scope;
     size_t count;
-    char id[16], page[16];
+    char id[32], page[16];
     s->options.daily_values = 3;
     if (strcmp(s->backend, "memory") == 0)
         suite_close(s), suite_open(s, "memory");

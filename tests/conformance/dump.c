@@ -196,6 +196,7 @@ static size_t filters(struct read_filter *f)
     f[7].build = "1";
     f[8].text = "F12";
     f[8].category = "lock";
+    f[8].since_ms = (SUITE_DAY0 + 4) * 86400000; /* a Monday */
     f[9].bundle_id = "com.example.other";
     return 10;
 }
@@ -378,6 +379,7 @@ void dump_storage(struct storage_reader *r, const char *const *ids, size_t id_co
     buf_puts(out, "app\n");
     dump_breakdown(&d, 0, NULL);
     dump_breakdown(&d, 0, &f[5]);
+    dump_breakdown(&d, 0, &f[8]);
     dump_reports_of(&d, 0, &f[6]);
     dump_stats(&d, NULL);
     dump_stats(&d, SUITE_APP);
