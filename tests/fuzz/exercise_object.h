@@ -9,16 +9,8 @@
 #ifndef STALLSYM_TESTS_EXERCISE_OBJECT_H
 #define STALLSYM_TESTS_EXERCISE_OBJECT_H
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "symbolizer/object.h"
-
-static void require(bool ok)
-{
-    if (!ok)
-        abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 static uint64_t touch(struct cursor c)
 {
@@ -36,8 +28,8 @@ static void exercise_symbols(const struct object *o)
     arena_init(&arena, (size_t)64 << 20);
     if (object_symbols(o, &arena, &s, &count, NULL) == ERR_OK) {
         for (size_t i = 0; i < count; i++) {
-            require(strlen(s[i].name) < (size_t)1 << 30);
-            require(i == 0 || s[i - 1].address <= s[i].address);
+            REQUIRE(strlen(s[i].name) < (size_t)1 << 30);
+            REQUIRE(i == 0 || s[i - 1].address <= s[i].address);
         }
     }
     arena_done(&arena);
@@ -56,16 +48,16 @@ static void exercise_slice(const uint8_t *data, uint64_t size)
     struct object *o = NULL;
     struct error err = {.code = ERR_OK};
     if (object_open(data, size, &o, &err) != ERR_OK) {
-        require(err.code != ERR_OK && err.text[0]);
+        REQUIRE(err.code != ERR_OK && err.text[0]);
         return;
     }
     const struct object_info *info = object_info(o);
-    require(!uuid_is_nil(&info->uuid) && info->arch[0]);
-    require(info->address_size == 4 || info->address_size == 8);
+    REQUIRE(!uuid_is_nil(&info->uuid) && info->arch[0]);
+    REQUIRE(info->address_size == 4 || info->address_size == 8);
     for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
         struct cursor c;
         if (object_section(o, sections[i], &c)) {
-            require(cursor_left(&c) > 0);
+            REQUIRE(cursor_left(&c) > 0);
             sink += touch(c);
         }
     }
@@ -74,7 +66,7 @@ static void exercise_slice(const uint8_t *data, uint64_t size)
     uint64_t end = 0;
     const struct object_range *code = object_code(o, &count);
     for (size_t i = 0; i < count; i++) {
-        require(code[i].start >= end && code[i].end > code[i].start);
+        REQUIRE(code[i].start >= end && code[i].end > code[i].start);
         end = code[i].end;
     }
     exercise_symbols(o);
@@ -88,12 +80,12 @@ static void exercise_object(const uint8_t *data, size_t size)
     struct error problem;
     bool known = object_recognize(data, size);
     enum err e = object_slices(data, size, slices, &count, &problem, NULL);
-    require(known || e != ERR_OK);
+    REQUIRE(known || e != ERR_OK);
     if (e != ERR_OK)
         return;
-    require(count > 0 && count <= OBJECT_SLICES_MAX);
+    REQUIRE(count > 0 && count <= OBJECT_SLICES_MAX);
     for (size_t i = 0; i < count; i++) {
-        require(slices[i].offset <= size && slices[i].size <= size - slices[i].offset);
+        REQUIRE(slices[i].offset <= size && slices[i].size <= size - slices[i].offset);
         exercise_slice(data + slices[i].offset, slices[i].size);
     }
 }

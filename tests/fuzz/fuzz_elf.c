@@ -1,8 +1,6 @@
 /* fuzz_elf - any bytes behind ELF's four are an ELF file. */
 #include "tests/fuzz/exercise_object.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 4)

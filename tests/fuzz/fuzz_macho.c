@@ -1,8 +1,6 @@
 /* fuzz_macho - any bytes are a Mach-O file: thin, or universal with the second half as its slice. */
 #include "tests/fuzz/exercise_object.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size >= 4 && memcmp(data, "\177ELF", 4) == 0)

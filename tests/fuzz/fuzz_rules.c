@@ -1,19 +1,8 @@
 /*
  * fuzz_rules - any bytes are a rule text; what was read is asked about frames.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "server/analysis/rules_match.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int ok)
-{
-    if (!ok)
-        abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 static void ask(const struct rules *rules, const char *name)
 {
@@ -27,7 +16,7 @@ static void ask(const struct rules *rules, const char *name)
         s.named = i & 4;
         rules_match(rules, &s, m);
         for (int k = 0; k < RULE_KINDS; k++)
-            require(!m[k].action || (m[k].line > 0 && m[k].label && *m[k].label));
+            REQUIRE(!m[k].action || (m[k].line > 0 && m[k].label && *m[k].label));
     }
 }
 
@@ -37,11 +26,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error err = {0};
     enum err e = rules_new((const char *)data, size, &rules, &err);
     if (e != ERR_OK) {
-        require(!rules && err.code == e &&
+        REQUIRE(!rules && err.code == e &&
                 (e == ERR_NO_MEMORY || strncmp(err.text, "line ", 5) == 0));
         return 0;
     }
-    require(strlen(rules_version(rules)) == SHA256_TEXT_SIZE - 1);
+    REQUIRE(strlen(rules_version(rules)) == SHA256_TEXT_SIZE - 1);
     ask(rules, "mach_msg2_trap");
     ask(rules, "-[Feed reload:]");
     ask(rules, "a");
