@@ -9,7 +9,7 @@
 
 #define NAMES 200
 
-static char names[NAMES + 1][8];
+static char names[NAMES + 1][16];
 
 static enum err name_text(void *ctx, int64_t id, const char **ret, struct error *err)
 {
