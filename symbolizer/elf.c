@@ -10,7 +10,6 @@
 #define PAGE_SIZE_MIN  4096
 #define PREFIX         ".debug_"
 #define GNU_PREFIX     ".zdebug_"
-#define GNU_DEBUG_HEAD 12 /* "ZLIB" and a big-endian 64-bit size */
 
 struct debug_section {
     const char *name; /* "info" of ".debug_info" */
@@ -151,12 +150,11 @@ static enum err read_compression(const struct elf *f, bool gnu, struct cursor *c
 {
     bool swap = is_swapped(f);
     if (gnu) {
-        const uint8_t *head = cursor_take(c, GNU_DEBUG_HEAD);
-        if (!head || memcmp(head, "ZLIB", 4) != 0)
-            return error_set(err, ERR_FORMAT, "its compression header is damaged");
-        struct cursor size = cursor_of(head + 4, 8);
+        const uint8_t *magic = cursor_take(c, 4); /* then a big-endian 64-bit size */
         *ret_algorithm = ELFCOMPRESS_ZLIB;
-        *ret_size = cursor_u64(&size, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+        *ret_size = cursor_u64(c, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+        if (!magic || memcmp(magic, "ZLIB", 4) != 0 || c->overrun)
+            return error_set(err, ERR_FORMAT, "its compression header is damaged");
         return ERR_OK;
     }
     *ret_algorithm = cursor_u32(c, swap);
