@@ -7,9 +7,9 @@
 
 #include "symbolizer/elf_inflate.h"
 
-#define PAGE_SIZE_MIN  4096
-#define PREFIX         ".debug_"
-#define GNU_PREFIX     ".zdebug_"
+#define PAGE_SIZE_MIN 4096
+#define PREFIX        ".debug_"
+#define GNU_PREFIX    ".zdebug_"
 
 struct debug_section {
     const char *name; /* "info" of ".debug_info" */
