@@ -225,12 +225,19 @@ add_query build "$build"
 add_query os_build "$os_build"
 [ -z "$wait" ] || query="$query&wait=1"
 
-# Prints the status; the answer is in $work/answer. 000: no connection.
+# Sets $status; the answer is in $work/answer. 000: no connection. A person at a terminal sees how
+# far curl is with $meter set.
+meter=
 request() {
     : >"$work/answer"
-    status=$(curl --config "$work/curl.conf" --silent --show-error --output "$work/answer" \
-        --write-out '%{http_code}' --connect-timeout 20 --retry 3 --retry-delay 2 "$@" \
-        2>"$work/curl.err") || status=${status:-000}
+    : >"$work/curl.err"
+    set -- --config "$work/curl.conf" --show-error --output "$work/answer" \
+        --write-out '%{http_code}' --connect-timeout 20 --retry 3 --retry-delay 2 "$@"
+    if [ -n "$meter" ]; then
+        status=$(curl --progress-bar "$@") || status=${status:-000}
+    else
+        status=$(curl --silent "$@" 2>"$work/curl.err") || status=${status:-000}
+    fi
     case $status in
     401 | 403)
         complain "the server refused the token: $(detail)"
@@ -295,8 +302,12 @@ send() {
     fi
     size=$(wc -c <"$package" | tr -d ' ')
     say "[$number/$found] $name: sending $size bytes"
+    if [ -t 2 ] && [ -z "$quiet" ]; then
+        meter=1
+    fi
     request --request POST --header 'Content-Type: application/octet-stream' \
         --upload-file "$package" "$url/v1/symbols?$query"
+    meter=
     case $status in
     200) say "[$number/$found] $name: indexed" ;;
     202) say "[$number/$found] $name: received" ;;
