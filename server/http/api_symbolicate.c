@@ -52,6 +52,8 @@ static bool read_stacks(struct symbolicate *s, json_t *body)
         snprintf(at, sizeof(at), "stacks[%zu]", i);
         if (!native_stack(&s->in, f, json_array_get(array, i), at, outermost_first, &s->stacks[i]))
             return false;
+        if (s->in.dropped_count > 0) /* it was cut: an answer would have fewer frames than asked */
+            return fields_refuse(f, "too many frames", "%s", at);
         frames += s->stacks[i].count;
         if (frames > FRAMES_MAX)
             return fields_refuse(f, "too many frames", "%s", at);
@@ -177,8 +179,8 @@ enum err api_symbolicate(struct http_request *r, const struct read_tools *tools,
         return ERR_OK;
     }
     enum err rc = format_json_load(r->body.data ? r->body.data : "", r->body.len, &body, err);
-    if (rc == ERR_FORMAT) {
-        http_problem(r, 400, "%s", err->text);
+    if (rc == ERR_FORMAT || rc == ERR_LIMIT) {
+        http_problem(r, rc == ERR_FORMAT ? 400 : 413, "%s", err->text);
         return ERR_OK;
     }
     if (rc != ERR_OK)

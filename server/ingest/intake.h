@@ -42,7 +42,7 @@ struct report *intake_report(struct intake *in, uint32_t line);
 void intake_refuse(struct intake *in, const char *path, const char *reason);
 /* Lists something as refused that never became a report. */
 void intake_refuse_line(struct intake *in, uint32_t line, const char *path, const char *reason);
-/* Lists a value of the newest report that was cut or left out. */
+/* Lists a value of the newest report (before the first: as of index 0) that was cut or left out. */
 void intake_drop(struct intake *in, const char *path, const char *reason);
 /* An image set this body defines, or NULL. */
 struct report_images *intake_find_set(const struct intake *in, const char *bundle_id,

@@ -47,4 +47,24 @@ START_TEST(symbolicate_without_symbols)
 }
 END_TEST
 
-UNIT_MAIN("api_symbolicate", symbolicate_without_symbols)
+/* A stack that is too long is refused by name: it was a crash once. */
+START_TEST(long_stacks_are_refused)
+{
+    static char body[8192];
+    http_fixture_start(&http_fixture);
+    for (size_t frames = 512; frames <= 513; frames++) {
+        size_t n = (size_t)snprintf(body, sizeof(body), "{\"stacks\":[[1],\"");
+        for (size_t i = 0; i < frames; i++)
+            n += (size_t)snprintf(body + n, sizeof(body) - n, "0x1 ");
+        n += (size_t)snprintf(body + n, sizeof(body) - n, "\"]}");
+        raw_answer_done(&http_answer);
+        http_fixture_ask(&http_fixture, "POST", "/v1/symbolicate", READ_TOKEN, HTTP_JSON, body, n,
+                         &http_answer);
+        ck_assert_int_eq(http_answer.status, frames == 512 ? 200 : 422);
+    }
+    ck_assert_msg(strstr(http_answer.body, "stacks[1]: too many frames"), "%s", http_answer.body);
+    http_stop();
+}
+END_TEST
+
+UNIT_MAIN("api_symbolicate", symbolicate_without_symbols, long_stacks_are_refused)
