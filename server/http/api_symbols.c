@@ -132,8 +132,8 @@ enum err api_check_symbols(struct http_request *r, const struct read_tools *tool
         return ERR_OK;
     }
     enum err rc = read_uuids(r, tools->arena, &uuids, &count, err);
-    if (rc == ERR_FORMAT || rc == ERR_CONFLICT) {
-        http_problem(r, rc == ERR_FORMAT ? 400 : 422, "%s", err->text);
+    if (rc == ERR_FORMAT || rc == ERR_CONFLICT || rc == ERR_LIMIT) {
+        http_problem(r, rc == ERR_FORMAT ? 400 : rc == ERR_LIMIT ? 413 : 422, "%s", err->text);
         return ERR_OK;
     }
     bool *present =

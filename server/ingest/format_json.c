@@ -1,6 +1,8 @@
 #include "server/ingest/format_json.h"
 
+#include <malloc.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +13,53 @@
 #define REAL_EXACT_MAX 9007199254740992.0 /* 2^53: whole numbers below it are exact */
 
 #define LOAD_FLAGS (JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL)
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* What a tree may take while it is read, see format_json.h. jansson asks malloc through these. */
+static _Thread_local size_t room = SIZE_MAX; /* SIZE_MAX: nobody counts */
+static _Thread_local bool refused;
+
+#define MALLOC_OVERHEAD 8
+
+static void *counted_malloc(size_t size)
+{
+    if (room != SIZE_MAX && size + MALLOC_OVERHEAD > room) {
+        refused = true;
+        return NULL;
+    }
+    void *p = malloc(size);
+    if (p && room != SIZE_MAX) {
+        size_t taken = malloc_usable_size(p) + MALLOC_OVERHEAD;
+        room -= taken < room ? taken : room;
+    }
+    return p;
+}
+
+static void counted_free(void *p)
+{
+    if (p && room != SIZE_MAX)
+        room += malloc_usable_size(p) + MALLOC_OVERHEAD;
+    free(p);
+}
+
+static void count_from_now_on(void)
+{
+    json_set_alloc_funcs(counted_malloc, counted_free);
+}
+
+static json_t *load_within(const char *body, size_t len, size_t max, json_error_t *why)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, count_from_now_on);
+    room = max;
+    refused = false;
+    json_t *root = json_loadb(body, len, LOAD_FLAGS, why);
+    room = SIZE_MAX;
+    return root;
+}
+
+/* --- bodies ----------------------------------------------------------------------------------- */
 
 /* jansson has no unsigned 64-bit integers: a number of 19 or 20 digits that is too large for it is
  * written as a hexadecimal string instead, which every address field takes. NULL without memory. */
@@ -70,14 +119,17 @@ enum err format_json_load(const char *body, size_t len, json_t **ret, struct err
         len -= 3;
     }
     json_error_t why;
-    json_t *root = json_loadb(body, len, LOAD_FLAGS, &why);
-    if (!root && json_error_code(&why) == json_error_numeric_overflow) {
+    size_t max = FORMAT_JSON_BYTES_MIN + len * FORMAT_JSON_BYTES_EACH;
+    json_t *root = load_within(body, len, max, &why);
+    if (!root && !refused && json_error_code(&why) == json_error_numeric_overflow) {
         size_t quoted_len = 0;
         char *quoted = quote_large_integers(body, len, &quoted_len);
         if (quoted)
-            root = json_loadb(quoted, quoted_len, LOAD_FLAGS, &why);
+            root = load_within(quoted, quoted_len, max, &why);
         free(quoted);
     }
+    if (!root && refused)
+        return error_set(err, ERR_LIMIT, "the JSON has too many values for its size");
     if (!root) {
         enum err rc =
             json_error_code(&why) == json_error_out_of_memory ? ERR_NO_MEMORY : ERR_FORMAT;

@@ -22,7 +22,13 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* ERR_FORMAT with line, column and reason. A byte order mark is skipped. The caller json_decref's. */
+/* Memory a tree may take: real bodies take 4 to 16 bytes for each of theirs, the worst ("[],[],")
+ * 70. Without a cap a few kilobytes of gzip'd brackets would be half a gigabyte. */
+#define FORMAT_JSON_BYTES_MIN  ((size_t)1 << 20)
+#define FORMAT_JSON_BYTES_EACH ((size_t)24)
+
+/* ERR_FORMAT with line, column and reason, ERR_LIMIT when it takes too much memory. A byte order
+ * mark is skipped. The caller json_decref's. */
 enum err format_json_load(const char *body, size_t len, json_t **ret, struct error *err);
 
 struct fields {

@@ -172,7 +172,50 @@ START_TEST(reasons_are_printable)
 }
 END_TEST
 
-UNIT_MAIN("format_json", large_integers_become_addresses, damaged_bodies_are_refused,
-          deep_nesting_is_refused, byte_order_mark_is_skipped, addresses,
-          first_refusal_wins_and_sticks, texts_with_control_characters_are_refused,
+static char *repeated(const char *head, const char *each, size_t times, const char *tail)
+{
+    size_t n = strlen(head), len = strlen(each);
+    char *out = malloc(n + times * len + strlen(tail) + 1);
+    memcpy(out, head, n);
+    for (size_t i = 0; i < times; i++, n += len)
+        memcpy(out + n, each, len);
+    memcpy(out + n, tail, strlen(tail) + 1);
+    return out;
+}
+
+/* Bodies that are all brackets are refused, real ones of any size are read. */
+START_TEST(memory_is_bounded_by_the_size_of_the_body)
+{
+    static const struct {
+        const char *each, *last;
+        enum err expected;
+    } cases[] = {
+        {"[],", "[]]", ERR_LIMIT},
+        {"{},", "{}]", ERR_LIMIT},
+        {"\"0x10011a2db\",", "0]", ERR_OK},
+        {"4296123099,", "0]", ERR_OK},
+        {"18446744073709551615,", "0]", ERR_OK},
+        {"{\"address\":\"0x10011a2db\"},", "0]", ERR_OK},
+        {"{\"frame_gaps_ms\":[16,17,16,17,33,16,17,16,17,33,16,17,16,17,33,16,17,16,17,33]},", "0]",
+         ERR_OK},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *body = repeated("[", cases[i].each, 4000000 / strlen(cases[i].each), cases[i].last);
+        json_t *root = NULL;
+        struct error err;
+        ck_assert_msg(load(body, &root, &err) == cases[i].expected, "%s", cases[i].each);
+        ck_assert_int_eq(root != NULL, cases[i].expected == ERR_OK);
+        json_decref(root);
+        free(body);
+    }
+    json_t *root = NULL; /* nothing of that lasts */
+    struct error err;
+    ck_assert_int_eq(load("[[],[]]", &root, &err), ERR_OK);
+    json_decref(root);
+}
+END_TEST
+
+UNIT_MAIN("format_json", memory_is_bounded_by_the_size_of_the_body, large_integers_become_addresses,
+          damaged_bodies_are_refused, deep_nesting_is_refused, byte_order_mark_is_skipped,
+          addresses, first_refusal_wins_and_sticks, texts_with_control_characters_are_refused,
           reasons_are_printable)
