@@ -62,8 +62,9 @@ static enum err reload(struct http_request *r, const struct read_tools *tools, s
 {
     struct token_row *rows = NULL;
     size_t count = 0;
+    uint64_t begun = auth_begin_set(r->door->auth);
     enum err rc = read_tokens(tools->storage, tools->arena, &rows, &count, err);
-    return rc == ERR_OK ? auth_set_tokens(r->door->auth, rows, count, err) : rc;
+    return rc == ERR_OK ? auth_set_tokens(r->door->auth, begun, rows, count, err) : rc;
 }
 
 /* --- POST ------------------------------------------------------------------------------------- */
@@ -89,11 +90,15 @@ static bool read_token(struct http_request *r, json_t *body, struct token_reques
     const char *name = fields_text(f, body, "", "name", NAME_MAX_BYTES);
     const char *bundle_id = fields_text(f, body, "", "bundle_id", BUNDLE_MAX_BYTES);
     json_t *scopes = fields_array(f, body, "", "scopes");
+    /* A variable that was never set must not make a token for every app. */
+    if (bundle_id && !*bundle_id)
+        return fields_refuse(f, "empty; leave it out for a token that is bound to no app", "%s",
+                             "bundle_id");
     if (f->failed || !read_scopes(f, scopes, &t->scopes))
         return false;
     t->name = arena_strdup(&r->arena, name ? name : "");
-    t->bundle_id = bundle_id && *bundle_id ? arena_strdup(&r->arena, bundle_id) : NULL;
-    if (!t->name || (bundle_id && *bundle_id && !t->bundle_id))
+    t->bundle_id = bundle_id ? arena_strdup(&r->arena, bundle_id) : NULL;
+    if (!t->name || (bundle_id && !t->bundle_id))
         return fields_refuse(f, "too large", "%s", "");
     return true;
 }
@@ -157,6 +162,11 @@ void api_post_tokens(struct http_request *r)
     }
     if (!t) {
         http_problem(r, 503, "no memory to spare; try again");
+        return;
+    }
+    if (auth_token_count(r->door->auth) >= AUTH_TOKENS_MAX - AUTH_TOKENS_SPARE) {
+        http_problem(r, 409, "there are %d tokens; revoke some first",
+                     AUTH_TOKENS_MAX - AUTH_TOKENS_SPARE);
         return;
     }
     if (format_json_load(r->body.data ? r->body.data : "", r->body.len, &body, &err) != ERR_OK) {

@@ -31,8 +31,9 @@ struct failures {
 };
 
 struct auth {
-    pthread_mutex_t lock; /* of both */
+    pthread_mutex_t lock; /* of all below */
     struct token_set *tokens;
+    uint64_t last_begun, in_force; /* of sets */
     struct failures failures[AUTH_FAILURE_CLIENTS];
     uint64_t seed;
 };
@@ -95,8 +96,16 @@ void auth_free(struct auth *a)
     free(a);
 }
 
-enum err auth_set_tokens(struct auth *a, const struct token_row *tokens, size_t count,
-                         struct error *err)
+uint64_t auth_begin_set(struct auth *a)
+{
+    pthread_mutex_lock(&a->lock);
+    uint64_t begun = ++a->last_begun;
+    pthread_mutex_unlock(&a->lock);
+    return begun;
+}
+
+enum err auth_set_tokens(struct auth *a, uint64_t begun, const struct token_row *tokens,
+                         size_t count, struct error *err)
 {
     if (count > AUTH_TOKENS_MAX)
         return error_set(err, ERR_LIMIT, "more than %d tokens", AUTH_TOKENS_MAX);
@@ -114,11 +123,23 @@ enum err auth_set_tokens(struct auth *a, const struct token_row *tokens, size_t 
         }
     }
     pthread_mutex_lock(&a->lock);
-    struct token_set *old = a->tokens;
-    a->tokens = set;
+    struct token_set *old = set;
+    if (begun >= a->in_force) {
+        old = a->tokens;
+        a->tokens = set;
+        a->in_force = begun;
+    }
     pthread_mutex_unlock(&a->lock);
     token_set_free(old);
     return ERR_OK;
+}
+
+size_t auth_token_count(struct auth *a)
+{
+    pthread_mutex_lock(&a->lock);
+    size_t count = a->tokens ? a->tokens->count : 0;
+    pthread_mutex_unlock(&a->lock);
+    return count;
 }
 
 /* The token's text inside the headers; false: none was sent. */

@@ -25,6 +25,7 @@
 #include "storage/storage_read.h"
 
 #define AUTH_TOKENS_MAX      4096
+#define AUTH_TOKENS_SPARE    96 /* of them, for tokens made at the same moment */
 #define AUTH_TOKEN_TEXT_MAX  512
 #define AUTH_FAILURES_BURST  20
 #define AUTH_FAILURE_MS      3000
@@ -49,9 +50,13 @@ enum auth_result {
 
 struct auth *auth_new(void);
 void auth_free(struct auth *a);
-/* Replaces the set. ERR_LIMIT: more than AUTH_TOKENS_MAX. */
-enum err auth_set_tokens(struct auth *a, const struct token_row *tokens, size_t count,
-                         struct error *err);
+/* Before tokens are read for auth_set_tokens: a set that was read before a newer one was begun and
+ * comes after it is passed over, else a revoked token could come back. */
+uint64_t auth_begin_set(struct auth *a);
+/* Replaces the set by the one read since `begun`. ERR_LIMIT: more than AUTH_TOKENS_MAX. */
+enum err auth_set_tokens(struct auth *a, uint64_t begun, const struct token_row *tokens,
+                         size_t count, struct error *err);
+size_t auth_token_count(struct auth *a);
 
 /* `authorization` and `own_header` (X-Stallsym-Token): the headers' values or NULL. */
 enum auth_result auth_check(struct auth *a, const char *authorization, const char *own_header,

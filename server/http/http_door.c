@@ -102,11 +102,12 @@ enum err http_door_reload_tokens(struct http_door *d, struct error *err)
     struct token_row *tokens = NULL;
     size_t count = 0;
     arena_init(&arena, TOKEN_ARENA_BYTES);
+    uint64_t begun = auth_begin_set(d->auth);
     enum err rc = http_door_reader_take(d, &reader, err);
     if (rc == ERR_OK)
         rc = read_tokens(reader, &arena, &tokens, &count, err);
     if (rc == ERR_OK)
-        rc = auth_set_tokens(d->auth, tokens, count, err);
+        rc = auth_set_tokens(d->auth, begun, tokens, count, err);
     if (reader)
         http_door_reader_give(d, reader);
     arena_done(&arena);

@@ -75,7 +75,7 @@ static enum err parse_param(const char *text, size_t len, struct arena *arena, s
     size_t name_len = equals ? (size_t)(equals - text) : len;
     struct query_param param = {"", ""};
     if (q->param_count == QUERY_PARAMS_MAX)
-        return error_set(err, ERR_LIMIT, "more than %d parameters", QUERY_PARAMS_MAX);
+        return error_set(err, ERR_INVALID, "more than %d parameters", QUERY_PARAMS_MAX);
     enum err rc = decode(text, name_len, true, arena, &param.name, err);
     if (rc == ERR_OK && equals)
         rc = decode(equals + 1, len - name_len - 1, true, arena, &param.value, err);

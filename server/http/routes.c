@@ -154,30 +154,38 @@ static bool matches(const char *pattern, const struct query *q, const char *para
     return segment == q->segment_count;
 }
 
+/* The first pattern that matches names the resource, so that /v1/symbols/check is no UUID. */
+static bool is_of(const struct route *route, const struct query *q, const char *params[],
+                  const char **pattern)
+{
+    if ((*pattern && strcmp(route->pattern, *pattern) != 0) || !matches(route->pattern, q, params))
+        return false;
+    *pattern = route->pattern;
+    return true;
+}
+
 enum err route_find(const char *method, const struct query *query, const struct route **ret,
                     const char *ret_params[ROUTE_PARAMS_MAX])
 {
-    enum err rc = ERR_NOT_FOUND;
+    const char *pattern = NULL;
     for (size_t i = 0; i < ROUTE_COUNT; i++) {
         const char *params[ROUTE_PARAMS_MAX] = {NULL};
-        if (!matches(ROUTES[i].pattern, query, params))
-            continue;
-        rc = ERR_UNSUPPORTED;
-        if (strcmp(ROUTES[i].method, method) != 0)
+        if (!is_of(&ROUTES[i], query, params, &pattern) || strcmp(ROUTES[i].method, method) != 0)
             continue;
         memcpy(ret_params, params, sizeof(params));
         *ret = &ROUTES[i];
         return ERR_OK;
     }
-    return rc;
+    return pattern ? ERR_UNSUPPORTED : ERR_NOT_FOUND;
 }
 
 bool route_allow(const struct query *query, struct buf *out)
 {
     bool any = false;
+    const char *pattern = NULL;
     for (size_t i = 0; i < ROUTE_COUNT; i++) {
         const char *params[ROUTE_PARAMS_MAX];
-        if (!matches(ROUTES[i].pattern, query, params))
+        if (!is_of(&ROUTES[i], query, params, &pattern))
             continue;
         buf_printf(out, "%s%s", any ? ", " : "", ROUTES[i].method);
         if (strcmp(ROUTES[i].method, "GET") == 0)

@@ -47,6 +47,7 @@ START_TEST(tokens_are_made_and_revoked)
                                       "{\"scopes\":[]}",
                                       "{\"scopes\":[\"root\"]}",
                                       "{\"scopes\":\"read\"}",
+                                      "{\"scopes\":[\"read\"],\"bundle_id\":\"\"}",
                                       "{\"scopes\":[\"read\"],\"name\":7}"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         ck_assert_msg(token_request("POST", "/v1/admin/tokens", bad[i]) == 422, "%s: %d", bad[i],

@@ -26,7 +26,7 @@ static void start(void)
     token(&rows[3], "plain-ingest", SCOPE_INGEST, NULL);
     arena_init(&arena, 65536);
     a = auth_new();
-    ck_assert_int_eq(auth_set_tokens(a, rows, 4, &err), ERR_OK);
+    ck_assert_int_eq(auth_set_tokens(a, auth_begin_set(a), rows, 4, &err), ERR_OK);
     ck_assert(client_addr_parse("192.0.2.1", 9, &here));
     ck_assert(client_addr_parse("192.0.2.2", 9, &there));
 }
@@ -93,11 +93,31 @@ START_TEST(a_new_set_replaces_the_old_one)
     struct error err;
     start();
     token(&row, "other", SCOPE_READ, NULL);
-    ck_assert_int_eq(auth_set_tokens(a, &row, 1, &err), ERR_OK);
+    ck_assert_int_eq(auth_set_tokens(a, auth_begin_set(a), &row, 1, &err), ERR_OK);
     ck_assert_int_eq(check(NULL, "read-token", &id), AUTH_WRONG);
     ck_assert_int_eq(check(NULL, "other", &id), AUTH_OK);
-    ck_assert_int_eq(auth_set_tokens(a, NULL, 0, &err), ERR_OK);
+    ck_assert_int_eq(auth_set_tokens(a, auth_begin_set(a), NULL, 0, &err), ERR_OK);
     ck_assert_int_eq(check(NULL, "other", &id), AUTH_WRONG);
+    stop();
+}
+END_TEST
+
+/* Two at a time: the one that began to read last is in force, whichever comes last. */
+START_TEST(an_older_set_does_not_come_back)
+{
+    struct token_row row;
+    struct auth_identity id;
+    struct error err;
+    start();
+    token(&row, "revoked", SCOPE_READ, NULL);
+    uint64_t older = auth_begin_set(a), newer = auth_begin_set(a);
+    ck_assert_int_eq(auth_set_tokens(a, newer, NULL, 0, &err), ERR_OK);
+    ck_assert_int_eq(auth_set_tokens(a, older, &row, 1, &err), ERR_OK);
+    ck_assert_int_eq(check("Bearer revoked", NULL, &id), AUTH_WRONG);
+    ck_assert_uint_eq(auth_token_count(a), 0);
+    ck_assert_int_eq(auth_set_tokens(a, auth_begin_set(a), &row, 1, &err), ERR_OK);
+    ck_assert_int_eq(check("Bearer revoked", NULL, &id), AUTH_OK);
+    ck_assert_uint_eq(auth_token_count(a), 1);
     stop();
 }
 END_TEST
@@ -149,6 +169,6 @@ START_TEST(new_tokens_differ)
 }
 END_TEST
 
-UNIT_MAIN("auth", both_headers, wrong_tokens, admin_holds_every_scope,
-          a_new_set_replaces_the_old_one, guessing_is_slowed_down, scopes_by_name,
-          new_tokens_differ)
+UNIT_MAIN("auth", an_older_set_does_not_come_back, both_headers, wrong_tokens,
+          admin_holds_every_scope, a_new_set_replaces_the_old_one, guessing_is_slowed_down,
+          scopes_by_name, new_tokens_differ)

@@ -56,7 +56,7 @@ START_TEST(many_parameters)
     size_t n = 2;
     for (int i = 0; i <= QUERY_PARAMS_MAX; i++)
         n += (size_t)snprintf(target + n, sizeof(target) - n, "p%d=%d&", i, i);
-    ck_assert_int_eq(parse(target), ERR_LIMIT);
+    ck_assert_int_eq(parse(target), ERR_INVALID);
     arena_done(&arena);
 }
 END_TEST

@@ -108,6 +108,8 @@ START_TEST(what_is_not_there)
     ck_assert_ptr_null(route);
     ck_assert_int_eq(find("PUT", "/v1/reports", &route, params), ERR_UNSUPPORTED);
     ck_assert_int_eq(find("BREW", "/healthz", &route, params), ERR_UNSUPPORTED);
+    ck_assert_int_eq(find("GET", "/v1/symbols/check", &route, params), ERR_UNSUPPORTED);
+    ck_assert_int_eq(find("DELETE", "/v1/symbols/missing", &route, params), ERR_UNSUPPORTED);
 }
 END_TEST
 
@@ -138,6 +140,7 @@ START_TEST(allow_names_the_methods)
 {
     allow("/v1/reports", "POST, OPTIONS");
     allow("/v1/symbols", "POST, GET, HEAD, OPTIONS");
+    allow("/v1/symbols/check", "POST, OPTIONS");
     allow("/v1/symbols/x", "GET, HEAD, DELETE, OPTIONS");
     allow("/nope", NULL);
 }
