@@ -580,8 +580,8 @@ WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHER
 
 -- name: figures_counters_app
 SELECT c.build_id, 0, 0, 0, c.day, c.count, c.weighted, c.stall_ms, c.hist
-FROM stacks s JOIN counters c ON c.stack_id = s.id
-WHERE s.state = 2 AND s.hash = x'' AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+FROM apps a JOIN counters c ON c.stack_id = a.total_id
+WHERE (?1 IS NULL OR a.bundle_id = ?1)
     AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)
     AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
         SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
@@ -597,8 +597,8 @@ WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHER
 
 -- name: figures_devices_app
 SELECT 0, c.device_id, c.os_id, 0, c.week, c.count, c.weighted, c.stall_ms, c.hist
-FROM stacks s JOIN week_devices c ON c.stack_id = s.id
-WHERE s.state = 2 AND s.hash = x'' AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+FROM apps a JOIN week_devices c ON c.stack_id = a.total_id
+WHERE (?1 IS NULL OR a.bundle_id = ?1)
     AND c.week >= ?8 AND c.week < ?9
     AND (?4 IS NULL OR c.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
     AND (?5 IS NULL OR c.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5));
@@ -615,8 +615,8 @@ WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHER
 
 -- name: figures_pages_app
 SELECT c.build_id, 0, 0, c.page_id, c.week, c.count, c.weighted, c.stall_ms, c.hist
-FROM stacks s JOIN week_pages c ON c.stack_id = s.id
-WHERE s.state = 2 AND s.hash = x'' AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+FROM apps a JOIN week_pages c ON c.stack_id = a.total_id
+WHERE (?1 IS NULL OR a.bundle_id = ?1)
     AND c.week >= ?8 AND c.week < ?9
     AND (?6 IS NULL OR c.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6))
     AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
@@ -669,7 +669,8 @@ ORDER BY c.id;
 -- name: clusters_by_counters
 SELECT s.cluster_id, sum(c.count), sum(c.stall_ms)
 FROM stacks s JOIN counters c ON c.stack_id = s.id
-WHERE s.cluster_id IS NOT NULL AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+WHERE s.cluster_id IS NOT NULL
+    AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)
     AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
         SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
@@ -679,7 +680,8 @@ GROUP BY s.cluster_id ORDER BY s.cluster_id;
 -- name: clusters_by_reports
 SELECT s.cluster_id, count(*), coalesce(sum(min(r.duration_ms, 1000000000)), 0)
 FROM reports r CROSS JOIN stacks s ON s.id = r.stack_id
-WHERE s.cluster_id IS NOT NULL AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+WHERE s.cluster_id IS NOT NULL
+    AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
     AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
     AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
@@ -746,7 +748,8 @@ SELECT value, value2 FROM dict WHERE id = ?1;
 -- stacks, good for small clusters, and down from the newest report, good for large ones.
 -- name: reports_of_stacks
 SELECT r.id FROM stacks s CROSS JOIN reports r ON r.stack_id = s.id
-WHERE s.cluster_id = ?12 AND r.id < ?13 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+WHERE s.cluster_id = ?12 AND r.id < ?13
+    AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
     AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
     AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
@@ -759,7 +762,8 @@ ORDER BY r.id DESC LIMIT ?14;
 
 -- name: reports_newest
 SELECT r.id FROM reports r CROSS JOIN stacks s ON s.id = r.stack_id
-WHERE (?12 IS NULL OR s.cluster_id = ?12) AND r.id < ?13 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+WHERE (?12 IS NULL OR s.cluster_id = ?12) AND r.id < ?13
+    AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
     AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
     AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
@@ -771,7 +775,7 @@ WHERE (?12 IS NULL OR s.cluster_id = ?12) AND r.id < ?13 AND (?1 IS NULL OR s.ap
 ORDER BY r.id DESC LIMIT ?14;
 
 -- name: report_span
-SELECT max(id) - min(id) + 1 FROM reports;
+SELECT (SELECT max(id) FROM reports) - (SELECT min(id) FROM reports) + 1;
 
 -- name: report_oldest
 SELECT time_ms + delay_ms FROM reports ORDER BY id LIMIT 1;
