@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "storage/sqlite_counters.h"
 #include "storage/sqlite_migrate.h"
 #include "storage/sqlite_read.h"
 #include "storage/sqlite_storage.h"
@@ -25,6 +26,10 @@ static void sqlite_close(struct storage *base)
     pthread_mutex_destroy(&s->checkpoint_lock);
     id_cache_done(&s->values);
     id_cache_done(&s->names);
+    if (s->group_fold)
+        fold_done(s->group_fold);
+    free(s->group_fold);
+    arena_done(&s->fold_arena);
     arena_done(&s->scratch);
     buf_done(&s->blob);
     free(s->path);
@@ -38,7 +43,10 @@ static enum err init_memory(struct sqlite_storage *s, const struct storage_optio
     if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
         return error_errno(err, errno, "no random numbers");
     s->path = strdup(o->path);
-    if (!s->path || !id_cache_init(&s->values, VALUES_MAX, seed) ||
+    s->group_fold = calloc(1, sizeof(*s->group_fold));
+    if (s->group_fold)
+        fold_init(s->group_fold, &s->fold_arena);
+    if (!s->path || !s->group_fold || !id_cache_init(&s->values, VALUES_MAX, seed) ||
         !id_cache_init(&s->names, NAMES_MAX, seed))
         return error_set(err, ERR_NO_MEMORY, "no memory for the storage");
     s->conn_options = (struct sql_conn_options){s->path, true, o->busy_ms};
@@ -58,6 +66,7 @@ static enum err sqlite_open(const struct storage_options *o, struct storage **re
     s->base.backend = &storage_backend_sqlite;
     pthread_mutex_init(&s->checkpoint_lock, NULL);
     arena_init(&s->scratch, SCRATCH_LIMIT);
+    arena_init(&s->fold_arena, SCRATCH_LIMIT);
     buf_init(&s->blob, BLOB_LIMIT);
     enum err rc = init_memory(s, o, err);
     if (!rc)

@@ -14,18 +14,10 @@ struct fold_entry {
     struct figures figures;
 };
 
-enum err fold_init(struct fold *f, struct arena *arena, size_t reports, struct error *err)
+void fold_init(struct fold *f, struct arena *arena)
 {
     memset(f, 0, sizeof(*f));
     f->arena = arena;
-    f->slot_count = 64;
-    /* A report touches at most nine rows: half of the slots stay free. */
-    while (f->slot_count < reports * 18)
-        f->slot_count *= 2;
-    f->slots = arena_array(arena, f->slot_count, sizeof(struct fold_entry *));
-    if (!f->slots)
-        return error_set(err, ERR_NO_MEMORY, "no memory for counters");
-    return ERR_OK;
 }
 
 void fold_done(struct fold *f)
@@ -35,24 +27,47 @@ void fold_done(struct fold *f)
     memset(f, 0, sizeof(*f));
 }
 
+static struct fold_entry **slot_of(const struct fold *f, enum fold_table table,
+                                   const int64_t key[FOLD_KEYS])
+{
+    size_t i = (size_t)hash64(key, FOLD_KEYS * sizeof(*key), (uint64_t)table);
+    for (;; i++) {
+        struct fold_entry *e = f->slots[i & (f->slot_count - 1)];
+        if (!e || (e->table == table && memcmp(e->key, key, sizeof(e->key)) == 0))
+            return &f->slots[i & (f->slot_count - 1)];
+    }
+}
+
+/* Half of the slots stay free; the old ones die with the arena. */
+static bool make_room(struct fold *f)
+{
+    if (f->count < f->slot_count / 2)
+        return true;
+    size_t slot_count = f->slot_count ? f->slot_count * 2 : 256;
+    struct fold_entry **slots = arena_array(f->arena, slot_count, sizeof(struct fold_entry *));
+    if (!slots)
+        return false;
+    f->slots = slots;
+    f->slot_count = slot_count;
+    for (struct fold_entry *e = f->first; e; e = e->next)
+        *slot_of(f, e->table, e->key) = e;
+    return true;
+}
+
 static struct fold_entry *entry_of(struct fold *f, enum fold_table table,
                                    const int64_t key[FOLD_KEYS])
 {
-    size_t i = (size_t)hash64(key, FOLD_KEYS * sizeof(*key), (uint64_t)table) & (f->slot_count - 1);
-    while (f->slots[i]) {
-        struct fold_entry *e = f->slots[i];
-        if (e->table == table && memcmp(e->key, key, sizeof(e->key)) == 0)
-            return e;
-        i = (i + 1) & (f->slot_count - 1);
-    }
-    struct fold_entry *e = f->count < f->slot_count / 2 ? arena_alloc(f->arena, sizeof(*e)) : NULL;
+    struct fold_entry **slot = make_room(f) ? slot_of(f, table, key) : NULL;
+    if (!slot || *slot)
+        return slot ? *slot : NULL;
+    struct fold_entry *e = arena_alloc(f->arena, sizeof(*e));
     if (!e)
         return NULL;
     e->table = table;
     memcpy(e->key, key, sizeof(e->key));
     e->first_ms = INT64_MAX;
     e->last_ms = INT64_MIN;
-    f->slots[i] = e;
+    *slot = e;
     f->count++;
     if (f->last)
         f->last->next = e;
@@ -121,12 +136,35 @@ static enum err write_entry(struct sqlite_storage *s, const struct fold_entry *e
                    sql_int(f->stall_ms), sql_blob(s->blob.data, s->blob.len));
 }
 
-enum err fold_write(struct fold *f, struct sqlite_storage *s, struct error *err)
+enum err sqlite_fold_keep(struct sqlite_storage *s, const struct fold *f, struct error *err)
+{
+    struct fold *group = s->group_fold;
+    for (const struct fold_entry *e = f->first; e; e = e->next) {
+        struct fold_entry *into = entry_of(group, e->table, e->key);
+        if (!into || !figures_merge(&into->figures, &e->figures))
+            return error_set(err, ERR_NO_MEMORY, "no memory for counters");
+        into->first_ms = e->first_ms < into->first_ms ? e->first_ms : into->first_ms;
+        into->last_ms = e->last_ms > into->last_ms ? e->last_ms : into->last_ms;
+    }
+    return ERR_OK;
+}
+
+enum err sqlite_fold_flush(struct sqlite_storage *s, struct error *err)
 {
     enum err rc = ERR_OK;
-    for (const struct fold_entry *e = f->first; e && !rc; e = e->next)
+    for (const struct fold_entry *e = s->group_fold->first; e && !rc; e = e->next)
         rc = write_entry(s, e, err);
+    sqlite_fold_forget(s);
     return rc;
+}
+
+void sqlite_fold_forget(struct sqlite_storage *s)
+{
+    struct fold *group = s->group_fold;
+    struct arena *arena = group->arena;
+    fold_done(group);
+    arena_reset(arena);
+    fold_init(group, arena);
 }
 
 enum err sqlite_stack_figures(struct sqlite_storage *s, int64_t stack_id, struct figures *ret,

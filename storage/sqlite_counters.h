@@ -1,12 +1,13 @@
 /*
- * sqlite_counters - everything that is summed, folded per op and written at its end.
+ * sqlite_counters - everything that is summed, folded and written once a group.
  *
  * Purpose: a batch adds its reports to a fold; equal rows (stack, build, kind, day; by week stack,
  * device, OS and stack, page, build; the sums of a stack and of its cluster; the same of the app)
- * meet there and are written once each.
+ * meet there. The folds of the ops that succeeded meet in the group's, which is written before
+ * anything that reads sums (every op but a batch) and before the commit.
  *
  * Invariants: cluster = sum of its stacks = sum of their counters, because all of them grow by the
- * same fold. A fold is bounded by the reports of one op.
+ * same fold. A fold is bounded by the reports of its group.
  *
  * Threads: the writer's. Memory: entries in the arena given, histograms freed by fold_done().
  */
@@ -36,15 +37,19 @@ struct fold_report {
     int64_t duration_ms;
 };
 
-enum err fold_init(struct fold *f, struct arena *arena, size_t reports, struct error *err);
+void fold_init(struct fold *f, struct arena *arena);
 void fold_done(struct fold *f);
 /* Adds to the three counters and the sums of a row of stacks. */
 enum err fold_stack(struct fold *f, int64_t stack_id, const struct fold_report *r,
                     struct error *err);
 enum err fold_cluster(struct fold *f, int64_t cluster_id, const struct fold_report *r,
                       struct error *err);
-/* Writes it all. */
-enum err fold_write(struct fold *f, struct sqlite_storage *s, struct error *err);
+
+/* Adds an op's fold to the group's. After a failure the group has to be given up. */
+enum err sqlite_fold_keep(struct sqlite_storage *s, const struct fold *f, struct error *err);
+/* Writes and empties the group's fold. After a failure the group has to be given up. */
+enum err sqlite_fold_flush(struct sqlite_storage *s, struct error *err);
+void sqlite_fold_forget(struct sqlite_storage *s);
 
 /* All counters of a stack merged. */
 enum err sqlite_stack_figures(struct sqlite_storage *s, int64_t stack_id, struct figures *ret,

@@ -26,6 +26,8 @@
 
 #define OTHER_VALUE "(other)"
 
+struct fold;
+
 struct sqlite_storage {
     struct storage base;
     char *path;
@@ -39,8 +41,10 @@ struct sqlite_storage {
     bool in_group;
     bool group_lost; /* SQLite rolled the group back by itself */
     struct error group_error;
-    struct arena scratch; /* emptied before each op */
-    struct buf blob;      /* for encoding, one value at a time */
+    struct arena scratch;    /* emptied before each op */
+    struct fold *group_fold; /* sums of the open group, sqlite_counters.h */
+    struct arena fold_arena;
+    struct buf blob; /* for encoding, one value at a time */
     struct id_cache values;
     struct id_cache names;
     int64_t next_report, next_stack; /* written to `sequences` at commit */

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "storage/sqlite_storage.h"
+#include "storage/sqlite_counters.h"
 
 typedef enum err apply_function(struct sqlite_storage *s, struct write_op *op, struct error *err);
 
@@ -69,7 +69,7 @@ static enum err write_sequences(struct sqlite_storage *s, struct error *err)
     return rc;
 }
 
-static void forget(struct sqlite_storage *s)
+static void forget_ids(struct sqlite_storage *s)
 {
     id_cache_clear(&s->values);
     id_cache_clear(&s->names);
@@ -117,6 +117,19 @@ enum err sqlite_begin(struct storage *base, struct error *err)
     return ERR_OK;
 }
 
+/* Writes the sums of the batches so far; a failure is the end of the group. */
+static enum err flush(struct sqlite_storage *s, struct error *err)
+{
+    struct error why = {0};
+    enum err rc = sqlite_fold_flush(s, &why);
+    if (rc) {
+        s->group_lost = true;
+        s->group_error = why;
+        return error_set(err, rc, "%s", why.text);
+    }
+    return ERR_OK;
+}
+
 enum err sqlite_apply(struct storage *base, struct write_op *op, struct error *err)
 {
     struct sqlite_storage *s = sqlite_of(base);
@@ -125,6 +138,8 @@ enum err sqlite_apply(struct storage *base, struct write_op *op, struct error *e
         return error_set(err, ERR_INTERNAL, "no group is open");
     if (s->group_lost)
         return error_set(err, s->group_error.code, "%s", s->group_error.text);
+    if (op->kind != WRITE_BATCHES && flush(s, err))
+        return s->group_error.code;
     arena_reset(&s->scratch);
     const int64_t next_report = s->next_report;
     const int64_t next_stack = s->next_stack;
@@ -136,7 +151,7 @@ enum err sqlite_apply(struct storage *base, struct write_op *op, struct error *e
     }
     if (!rc)
         return ERR_OK;
-    forget(s);
+    forget_ids(s);
     s->next_report = next_report;
     s->next_stack = next_stack;
     if (!sqlite3_get_autocommit(s->conn.db) && !sql_run0(&s->conn, SQL_ROLLBACK_TO, NULL) &&
@@ -153,7 +168,11 @@ enum err sqlite_commit(struct storage *base, struct error *err)
     struct sqlite_storage *s = sqlite_of(base);
     if (!s->in_group)
         return error_set(err, ERR_INTERNAL, "no group is open");
-    struct error why = s->group_error;
+    struct error why = {0};
+    if (!s->group_lost)
+        (void)flush(s, &why);
+    if (s->group_lost)
+        why = s->group_error;
     enum err rc = s->group_lost ? why.code : write_sequences(s, &why);
     if (!rc)
         rc = sql_run0(&s->conn, SQL_COMMIT, &why);
@@ -173,7 +192,8 @@ void sqlite_rollback(struct storage *base)
     struct sqlite_storage *s = sqlite_of(base);
     if (s->conn.db && !sqlite3_get_autocommit(s->conn.db) && sql_run0(&s->conn, SQL_ROLLBACK, NULL))
         sql_conn_close(&s->conn);
-    forget(s);
+    forget_ids(s);
+    sqlite_fold_forget(s);
     s->next_report = s->stored_report;
     s->next_stack = s->stored_stack;
     s->in_group = false;

@@ -16,7 +16,7 @@ struct batch {
     struct op_batch *b;
     struct dict_app app;
     struct stack_ref *stacks;
-    struct fold fold;
+    struct fold *fold;
     struct buf gaps;
 };
 
@@ -224,11 +224,11 @@ static enum err count_report(struct batch *w, const struct op_report *r,
         .weighted = figures_weight(r->weight),
         .duration_ms = r->duration_ms,
     };
-    enum err rc = fold_stack(&w->fold, w->app.total_id, &add, err);
+    enum err rc = fold_stack(w->fold, w->app.total_id, &add, err);
     if (!rc && stack->id)
-        rc = fold_stack(&w->fold, stack->id, &add, err);
+        rc = fold_stack(w->fold, stack->id, &add, err);
     if (!rc && stack->cluster_id)
-        rc = fold_cluster(&w->fold, stack->cluster_id, &add, err);
+        rc = fold_cluster(w->fold, stack->cluster_id, &add, err);
     return rc;
 }
 
@@ -286,9 +286,10 @@ static enum err keep_image_set(struct batch *w, struct error *err)
     return rc;
 }
 
-static enum err write_batch(struct sqlite_storage *s, struct op_batch *b, struct error *err)
+static enum err write_batch(struct sqlite_storage *s, struct op_batch *b, struct fold *fold,
+                            struct error *err)
 {
-    struct batch w = {.s = s, .b = b};
+    struct batch w = {.s = s, .b = b, .fold = fold};
     enum err rc = ERR_OK;
     for (size_t i = 0; i < b->stack_count; i++)
         b->stacks[i].added_id = 0;
@@ -296,10 +297,8 @@ static enum err write_batch(struct sqlite_storage *s, struct op_batch *b, struct
         return ERR_OK;
     buf_init(&w.gaps, (size_t)1 << 20);
     w.stacks = arena_array(&s->scratch, b->stack_count + 1, sizeof(*w.stacks));
-    rc = w.stacks ? fold_init(&w.fold, &s->scratch, b->report_count, err)
+    rc = w.stacks ? sqlite_app(s, b->bundle_id, &w.app, err)
                   : error_set(err, ERR_NO_MEMORY, "no memory for a batch");
-    if (!rc)
-        rc = sqlite_app(s, b->bundle_id, &w.app, err);
     if (!rc)
         rc = sqlite_images_learn(s, w.app.id, clock_day(b->reports[0].received_ms), b->images,
                                  b->image_count, err);
@@ -307,17 +306,21 @@ static enum err write_batch(struct sqlite_storage *s, struct op_batch *b, struct
         rc = add_report(&w, &b->reports[i], err);
     if (!rc && b->image_set)
         rc = keep_image_set(&w, err);
-    if (!rc)
-        rc = fold_write(&w.fold, s, err);
-    fold_done(&w.fold);
     buf_done(&w.gaps);
     return rc;
 }
 
 enum err sqlite_write_batches(struct sqlite_storage *s, struct write_op *op, struct error *err)
 {
+    struct fold fold;
     enum err rc = ERR_OK;
+    fold_init(&fold, &s->scratch);
     for (size_t i = 0; i < op->u.batches.count && !rc; i++)
-        rc = write_batch(s, &op->u.batches.items[i], err);
+        rc = write_batch(s, &op->u.batches.items[i], &fold, err);
+    if (!rc && (rc = sqlite_fold_keep(s, &fold, err))) {
+        s->group_lost = true;
+        s->group_error = *err;
+    }
+    fold_done(&fold);
     return rc;
 }

@@ -396,6 +396,53 @@ void suite_expiry_keeps_the_counters(struct suite *s)
     write_op_free(op);
 }
 
+static void in_group(struct suite *s, struct write_op *op, enum err want)
+{
+    struct error err = {0};
+    enum err rc = storage_apply(s->storage, op, &err);
+    ck_assert_msg(rc == want, "%s", err.text);
+    write_op_free(op);
+}
+
+/* Sums of several ops of one group meet, those of a failed one do not, and an op that needs them
+ * sees those before it. */
+void suite_group_of_many_ops(struct suite *s)
+{
+    struct error err = {0};
+    struct breakdown_row *rows;
+    struct breakdown_scope scope;
+    size_t n;
+    const struct suite_report a[] = {{.id = "a", .stack = 0}, {.id = "b", .stack = 1}};
+    const struct suite_report c[] = {{.id = "c", .stack = 0, .duration_ms = 3000}};
+    const struct suite_report d[] = {{.id = "d", .stack = 0}, {.id = "e", .stack = 1}};
+    suite_index(s, all_images, 4, 1);
+    suite_apply(s, suite_batch(SUITE_APP, a, 2));
+    struct write_op *answer = suite_resolution(s);
+    ck_assert_int_eq(storage_begin(s->storage, &err), ERR_OK);
+    in_group(s, suite_batch(SUITE_APP, c, 1), ERR_OK);
+    struct write_op *bad = suite_batch(SUITE_APP, d, 2);
+    bad->u.batches.items[0].reports[1].stack = 77;
+    in_group(s, bad, ERR_INVALID);
+    in_group(s, answer, ERR_OK);
+    in_group(s, suite_batch(SUITE_APP, d, 1), ERR_OK);
+    in_group(s, suite_batch(SUITE_APP, d, 2), ERR_OK);
+    ck_assert_int_eq(storage_commit(s->storage, &err), ERR_OK);
+    struct cluster_row row = suite_cluster(s, NULL);
+    ck_assert_uint_eq(row.figures.count, 5);
+    ck_assert_uint_eq(row.figures.stall_ms, 7000);
+    ck_assert_int_eq(
+        read_breakdown(s->reader, 0, NULL, BY_DAY, BY_NONE, 10, &s->arena, &rows, &n, &scope, &err),
+        ERR_OK);
+    ck_assert_uint_eq(rows[0].figures.count, 5);
+    /* A group that was given up leaves no sums behind for the next one. */
+    const struct suite_report f[] = {{.id = "f", .stack = 0}};
+    ck_assert_int_eq(storage_begin(s->storage, &err), ERR_OK);
+    in_group(s, suite_batch(SUITE_APP, f, 1), ERR_OK);
+    storage_rollback(s->storage);
+    suite_apply(s, suite_batch(SUITE_APP, f, 1));
+    ck_assert_uint_eq(suite_cluster(s, NULL).figures.count, 6);
+}
+
 void suite_rollback_leaves_nothing(struct suite *s)
 {
     struct error err = {0};

@@ -233,13 +233,51 @@ static void resolve_both(struct history *h, struct suite *a, struct suite *b)
     write_op_free(y);
 }
 
+/* Several ops in one group, some of which fail, and sometimes a group that is given up. */
+static void group_both(struct history *h, struct suite *a, struct suite *b)
+{
+    struct error err = {0};
+    struct write_op *x[5], *y[5];
+    size_t count = 1 + draw(h, 5);
+    bool give_up = draw(h, 4) == 0;
+    ck_assert_int_eq(storage_begin(a->storage, &err), ERR_OK);
+    ck_assert_int_eq(storage_begin(b->storage, &err), ERR_OK);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t what = draw(h, 6);
+        make_op *make = what == 0 ? make_bad_batch : what == 1 ? make_repend : make_batch;
+        struct history before = *h;
+        x[i] = make(h);
+        struct history after = *h;
+        *h = before;
+        y[i] = make(h);
+        *h = after;
+        enum err rc = storage_apply(a->storage, x[i], &err);
+        ck_assert_int_eq(rc, storage_apply(b->storage, y[i], &err));
+        if (rc == ERR_OK)
+            compare_results(x[i], y[i]);
+    }
+    if (give_up) {
+        storage_rollback(a->storage);
+        storage_rollback(b->storage);
+    } else {
+        ck_assert_int_eq(storage_commit(a->storage, &err), ERR_OK);
+        ck_assert_int_eq(storage_commit(b->storage, &err), ERR_OK);
+    }
+    for (size_t i = 0; i < count; i++) {
+        write_op_free(x[i]);
+        write_op_free(y[i]);
+    }
+}
+
 void history_step(struct history *h, struct suite *a, struct suite *b)
 {
     uint32_t what = draw(h, 20);
     if (draw(h, 3) == 0)
         h->now_ms += (int64_t)draw(h, 30) * 3600000;
-    if (what < 8)
+    if (what < 4)
         apply_both(h, make_batch, a, b);
+    else if (what < 8)
+        group_both(h, a, b);
     else if (what < 13)
         resolve_both(h, a, b);
     else if (what < 15)

@@ -139,6 +139,7 @@ extern const size_t suite_case_count;
     X(breakdown_sources)                                                                           \
     X(cluster_reports_pages)                                                                       \
     X(expiry_keeps_the_counters)                                                                   \
+    X(group_of_many_ops)                                                                           \
     X(rollback_leaves_nothing)                                                                     \
     X(snapshot_of_a_reader)                                                                        \
     X(deadline_of_a_reader)                                                                        \
