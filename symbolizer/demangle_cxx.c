@@ -2,15 +2,28 @@
 #include <string.h>
 
 #include "symbolizer/demangle.h"
+#include "symbolizer/demangle_cxx_tree.h"
 #include "symbolizer/demangle_parts.h"
 
 /* Of the C++ runtime (Itanium C++ ABI, section 3.4), which has no header for C. */
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
 
-bool demangle_cxx(const char *name, char *out, size_t size)
+bool demangle_cxx_own(const char *name, char *out, size_t size)
 {
-    if (strncmp(name, "_Z", 2) != 0)
+    struct cxx_tree tree;
+    struct demangle_out o;
+    if (strncmp(name, "_Z", 2) != 0 || !cxx_parse(name, &tree))
         return false;
+    demangle_out_init(&o, out, size);
+    if (!cxx_print(&tree, &o))
+        return false;
+    demangle_out_end(&o);
+    return true;
+}
+
+/* Safe to ask only where a crash or a loop costs no more than a child. */
+static bool by_runtime(const char *name, char *out, size_t size)
+{
     struct demangle_cost cost = demangle_cxx_cost(name);
     if (cost.size > DEMANGLE_CXX_SIZE_MAX || cost.depth > DEMANGLE_CXX_DEPTH_MAX)
         return false;
@@ -24,4 +37,10 @@ bool demangle_cxx(const char *name, char *out, size_t size)
     demangle_out_end(&o);
     free(text);
     return true;
+}
+
+bool demangle_cxx(const char *name, char *out, size_t size)
+{
+    return demangle_cxx_own(name, out, size) ||
+           (strncmp(name, "_Z", 2) == 0 && by_runtime(name, out, size));
 }

@@ -40,8 +40,10 @@ bool demangle_is_scalar(uint64_t c);
 /* Rust's Punycode, decoded; false when it is none. */
 bool demangle_put_punycode(struct demangle_out *o, const char *s, size_t len);
 
-/* `_Z…`: anything the C++ runtime knows. */
+/* `_Z…`: what demangle_cxx_tree knows, else anything the C++ runtime does. */
 bool demangle_cxx(const char *name, char *out, size_t size);
+/* Without the runtime. */
+bool demangle_cxx_own(const char *name, char *out, size_t size);
 /* What demangle_cxx expects of a name before it asks the runtime: never less than what comes. */
 struct demangle_cost {
     uint64_t size;

@@ -19,6 +19,11 @@ static void check_estimate(const char *name)
     char *text = __cxa_demangle(name, NULL, NULL, NULL);
     if (text && strlen(text) > 4096 && strlen(text) / 4 > cost.size)
         abort();
+    /* What our own reader knows, the runtime says alike. */
+    static char own[(size_t)1 << 20];
+    if (text && strlen(text) < sizeof(own) && demangle_cxx_own(name, own, sizeof(own)) &&
+        strcmp(own, text) != 0)
+        abort();
     free(text);
 }
 

@@ -1,0 +1,104 @@
+#include "symbolizer/demangle_cxx_parser.h"
+
+/* The address of a function or variable. */
+static uint16_t parse_literal_name(struct cxx_parser *s)
+{
+    cxx_take(s, '_');
+    uint16_t name = cxx_take(s, 'Z') ? cxx_parse_encoding(s, false) : 0;
+    return name && cxx_take(s, 'E') ? name : 0;
+}
+
+uint16_t cxx_parse_literal(struct cxx_parser *s)
+{
+    if (*s->p == '_' || *s->p == 'Z')
+        return parse_literal_name(s);
+    uint16_t type = cxx_parse_type(s);
+    if (!type)
+        return 0;
+    if (*s->p == 'E' && cxx_kind_of(s, type) == CXX_BUILTIN && cxx_node(s, type)->code == 'n') {
+        s->p++;
+        return type;
+    }
+    enum cxx_kind kind = cxx_take(s, 'n') ? CXX_LITERAL_NEGATIVE : CXX_LITERAL;
+    const char *text = s->p;
+    const char *end = strchr(text, 'E');
+    if (!end || end == text)
+        return 0;
+    uint16_t literal = cxx_make_text(s, kind, text, (size_t)(end - text));
+    if (literal)
+        cxx_node(s, literal)->left = type;
+    s->p = end + 1;
+    return literal;
+}
+
+/* "3std7is_sameI…EE": names as they were written, no substitutions. */
+static uint16_t parse_levels(struct cxx_parser *s)
+{
+    uint16_t whole = 0;
+    while (cxx_is_digit(*s->p)) {
+        uint16_t part = cxx_parse_unqualified(s);
+        if (!part)
+            return 0;
+        whole = whole ? cxx_make(s, CXX_QUALIFIED, whole, part) : part;
+        whole = cxx_parse_arguments_of(s, whole, false);
+        if (!whole)
+            return 0;
+    }
+    return cxx_take(s, 'E') ? whole : 0;
+}
+
+/* A member of a type. */
+static uint16_t parse_scoped(struct cxx_parser *s)
+{
+    uint16_t type = cxx_is_digit(*s->p) ? parse_levels(s) : cxx_parse_type(s);
+    uint16_t name = type ? cxx_parse_unqualified(s) : 0;
+    name = cxx_parse_arguments_of(s, name, false);
+    return name ? cxx_make(s, CXX_QUALIFIED, type, name) : 0;
+}
+
+static bool is_among(const char *list, char a, char b)
+{
+    for (; *list; list += 3) {
+        if (list[0] == a && list[1] == b)
+            return true;
+    }
+    return false;
+}
+
+static uint16_t parse_operation(struct cxx_parser *s, char a, char b)
+{
+    bool is_unary = is_among("ad nt ng co ", a, b);
+    if (!is_unary && !is_among("aa oo eq ne lt gt le ge pl mi ml dv rm an or eo ls rs ", a, b))
+        return 0;
+    uint16_t sign = cxx_parse_operator(s);
+    uint16_t left = sign ? cxx_parse_expression(s) : 0;
+    if (!left || is_unary)
+        return left ? cxx_make(s, CXX_UNARY, sign, left) : 0;
+    uint16_t right = cxx_parse_expression(s);
+    uint16_t pair = right ? cxx_make(s, CXX_PAIR, left, right) : 0;
+    return pair ? cxx_make(s, CXX_BINARY, sign, pair) : 0;
+}
+
+uint16_t cxx_parse_expression(struct cxx_parser *s)
+{
+    char a = s->p[0], b = a ? s->p[1] : 0;
+    uint16_t expression;
+    if (++s->depth > CXX_DEPTH_MAX)
+        return 0;
+    if (cxx_take(s, 'L')) {
+        expression = cxx_parse_literal(s);
+    } else if (cxx_take(s, 'T')) {
+        expression = cxx_parse_template_param(s);
+    } else if (a == 's' && (b == 'r' || b == 'p' || b == 'Z')) {
+        s->p += 2;
+        if (b == 'r')
+            expression = parse_scoped(s);
+        else
+            expression =
+                cxx_make_over(s, b == 'p' ? CXX_PACK : CXX_PACK_LENGTH, cxx_parse_expression(s));
+    } else {
+        expression = parse_operation(s, a, b);
+    }
+    s->depth--;
+    return expression;
+}
