@@ -4,7 +4,6 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "server/ingest/app_batch.h"
 #include "server/ingest/image_set.h"
 
@@ -42,10 +41,17 @@ static enum err no_memory(struct reducer *rd)
                      rd->in->limits->arena_bytes);
 }
 
-static struct app_batch *batch_of(struct reducer *rd, const char *bundle_id)
+/* An op_batch notes one image set: reports of another one go to another batch of their app. */
+static bool takes_set(const struct op_batch *b, const struct report_images *images)
+{
+    return !images || !images->set || !b->image_set || strcmp(images->set, b->image_set) == 0;
+}
+
+static struct app_batch *batch_of(struct reducer *rd, const struct report *r)
 {
     for (size_t i = rd->batch_count; i-- > 0;) {
-        if (strcmp(rd->batches[i].op.bundle_id, bundle_id) == 0)
+        if (strcmp(rd->batches[i].op.bundle_id, r->bundle_id) == 0 &&
+            takes_set(&rd->batches[i].op, r->images))
             return &rd->batches[i];
     }
     if (rd->batch_count == rd->batch_room) {
@@ -59,7 +65,7 @@ static struct app_batch *batch_of(struct reducer *rd, const char *bundle_id)
         rd->batch_room = room;
     }
     struct app_batch *b = &rd->batches[rd->batch_count++];
-    app_batch_init(b, rd->arena, bundle_id);
+    app_batch_init(b, rd->arena, r->bundle_id);
     return b;
 }
 
@@ -337,37 +343,28 @@ static void set_time(const struct intake *in, const struct report *r, struct op_
     op->time_ms = r->has_timestamp && !op->clock_skew ? r->timestamp_ms : now;
 }
 
-static void hash_id(const struct report *r, struct op_report *op)
+/* The set a batch defines is stored; one that it only names counts as used. */
+static enum err note_set(struct reducer *rd, struct app_batch *b,
+                         const struct report_images *images)
 {
-    struct sha256 h;
-    uint8_t digest[SHA256_SIZE];
-    sha256_init(&h);
-    sha256_update(&h, r->bundle_id, strlen(r->bundle_id) + 1);
-    sha256_update(&h, r->id, strlen(r->id));
-    sha256_final(&h, digest);
-    memcpy(op->id_hash, digest, sizeof(op->id_hash));
-}
-
-static enum err remember_set(struct reducer *rd, struct app_batch *b,
-                             const struct report_images *images)
-{
-    if (!images || !images->defines_set || b->op.image_set)
+    if (!images || !images->set || b->op.image_set_data)
+        return ERR_OK;
+    b->op.image_set = images->set;
+    if (!images->defines_set)
         return ERR_OK;
     struct buf out;
     buf_init(&out, IMAGE_SET_MAX);
     bool ok = image_set_encode(images->entries, images->count, &out);
-    const void *data = ok ? arena_memdup(rd->arena, out.data, out.len) : NULL;
-    b->op.image_set = images->set;
-    b->op.image_set_data = data;
+    b->op.image_set_data = ok ? arena_memdup(rd->arena, out.data, out.len) : NULL;
     b->op.image_set_len = out.len;
     buf_done(&out);
-    return data ? ERR_OK : no_memory(rd);
+    return b->op.image_set_data ? ERR_OK : no_memory(rd);
 }
 
 static enum err reduce_report(struct reducer *rd, const struct report *r)
 {
     struct image_map *map = NULL;
-    struct app_batch *b = batch_of(rd, r->bundle_id);
+    struct app_batch *b = batch_of(rd, r);
     struct op_report *op = b ? app_batch_report(b) : NULL;
     if (!op)
         return no_memory(rd);
@@ -394,7 +391,7 @@ static enum err reduce_report(struct reducer *rd, const struct report *r)
                              .frame_gaps_ms = r->frame_gaps_ms,
                              .frame_gap_count = r->frame_gap_count,
                              .position = r->index};
-    hash_id(r, op);
+    report_id_hash(r->bundle_id, r->id, op->id_hash);
     set_time(rd->in, r, op);
     rc = reduce_own_stack(rd, b, map, r, op);
     if (rc == ERR_OK && r->sample_count)
@@ -403,7 +400,7 @@ static enum err reduce_report(struct reducer *rd, const struct report *r)
         rc = reduce_threads(rd, b, map, r, op);
     if (rc == ERR_OK && !add_lessons(rd, b, r->images))
         rc = no_memory(rd);
-    return rc == ERR_OK ? remember_set(rd, b, r->images) : rc;
+    return rc == ERR_OK ? note_set(rd, b, r->images) : rc;
 }
 
 enum err reduce_reports(struct intake *in, struct write_op *op, struct error *err)

@@ -421,6 +421,26 @@ START_TEST(image_sets)
 }
 END_TEST
 
+START_TEST(each_image_set_is_remembered)
+{
+    ck_assert_int_eq(take_as("{" APP "," IMAGES ",\"image_set\":\"s1\",\"reports\":[{\"id\":\"a\","
+                             "\"stack\":[\"0x100400010\"]}]}\n"
+                             "{" APP "," IMAGES ",\"image_set\":\"s2\",\"reports\":[{\"id\":\"b\","
+                             "\"stack\":[\"0x100400010\"]}]}\n"
+                             "{" APP ",\"image_set\":\"s1\",\"reports\":[{\"id\":\"c\","
+                             "\"stack\":[\"0x100400010\"]}]}",
+                             INGEST_NDJSON, NULL, NULL),
+                     ERR_OK);
+    ck_assert_uint_eq(result.op->u.batches.count, 2);
+    ck_assert_str_eq(batch(0)->image_set, "s1");
+    ck_assert_str_eq(batch(1)->image_set, "s2");
+    ck_assert_ptr_nonnull(batch(0)->image_set_data);
+    ck_assert_ptr_nonnull(batch(1)->image_set_data);
+    ck_assert_uint_eq(batch(0)->report_count, 2);
+    ingest_result_done(&result);
+}
+END_TEST
+
 START_TEST(empty_stacks_count_without_one)
 {
     static const char *const cases[] = {"\"stack\":[]", "\"stack\":\"\"", "\"samples\":[]",
