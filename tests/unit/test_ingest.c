@@ -564,6 +564,6 @@ UNIT_MAIN("ingest", batch_object, flat_report_as_documented, one_bad_report_is_r
           bound_token_takes_no_other_app, device_clock, equal_stacks_are_folded,
           outermost_first_is_turned, stalled_thread_is_the_stack,
           longest_stage_of_samples_is_the_culprit, slide_alone_gives_the_same_stack, image_sets,
-          empty_stacks_count_without_one, skipped_stacks_and_frame_drops,
-          what_must_not_be_stored_is_dropped, content_id_is_stable, apps_are_kept_apart,
-          deep_stacks_are_cut_at_the_outer_end, memory_is_capped)
+          each_image_set_is_remembered, empty_stacks_count_without_one,
+          skipped_stacks_and_frame_drops, what_must_not_be_stored_is_dropped, content_id_is_stable,
+          apps_are_kept_apart, deep_stacks_are_cut_at_the_outer_end, memory_is_capped)
