@@ -76,8 +76,9 @@ static void put_number(struct buf *b, uint64_t v, unsigned base)
 static void put_frame(struct buf *b, const struct gsym_frame *f)
 {
     char path[GSYM_PATH_MAX];
+    char display[GSYM_DISPLAY_MAX];
     put_text(b, "{\"function\":");
-    buf_json_string(b, f->display);
+    buf_json_string(b, gsym_frame_display(f, display));
     put_text(b, ",\"mangled\":");
     buf_json_string(b, f->name);
     put_text(b, ",\"file\":");

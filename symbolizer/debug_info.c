@@ -272,6 +272,7 @@ static enum err assemble(struct debug_info *info, const struct symtab *t, struct
         good = add_function(info, t, &pieces.items[i]);
     info->counts.functions = info->function_count;
     debug_pieces_done(&pieces);
+    string_table_settle(&info->strings);
     if (good)
         return ERR_OK;
     return info->strings.failed ? error_set(err, ERR_LIMIT, "names and files pass 4 GB, or memory")

@@ -15,14 +15,21 @@ static bool no_part(const char *name, char *out, size_t size)
 
 /* In this order: a block of a C++ function is a block first, and old Rust names look like C++. A
  * Mach-O symbol may still have its own underscore, except before "-[" where there never is one. */
-static const struct {
+static const struct rule {
     const char *prefix;
     size_t skip;
     part demangle;
+    part own;
 } rules[] = {
-    {"-[", 0, no_part},        {"+[", 0, no_part},        {"__", 0, demangle_objc},
-    {"_R", 0, demangle_rust},  {"__R", 1, demangle_rust}, {"_Z", 0, demangle_rust},
-    {"__Z", 1, demangle_rust}, {"_Z", 0, demangle_cxx},   {"__Z", 1, demangle_cxx},
+    {"-[", 0, no_part, no_part},
+    {"+[", 0, no_part, no_part},
+    {"__", 0, demangle_objc, demangle_objc_own},
+    {"_R", 0, demangle_rust, demangle_rust},
+    {"__R", 1, demangle_rust, demangle_rust},
+    {"_Z", 0, demangle_rust, demangle_rust},
+    {"__Z", 1, demangle_rust, demangle_rust},
+    {"_Z", 0, demangle_cxx, demangle_cxx_own},
+    {"__Z", 1, demangle_cxx, demangle_cxx_own},
 };
 
 /* Swift's demangler cuts without a mark: what fills the buffer counts as cut. */
@@ -36,31 +43,53 @@ static bool demangle_swift_name(const char *name, char *out, size_t size)
     return true;
 }
 
-static bool demangle_any(const char *name, char *out, size_t size)
+static bool demangle_by(const char *name, bool own, char *out, size_t size)
 {
     if (strlen(name) > DEMANGLE_INPUT_MAX)
         return false;
     if (demangle_swift_is_mangled(name))
         return demangle_swift_name(name, out, size);
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
-        if (strncmp(name, rules[i].prefix, strlen(rules[i].prefix)) == 0 &&
-            rules[i].demangle(name + rules[i].skip, out, size))
+        const struct rule *r = &rules[i];
+        if (strncmp(name, r->prefix, strlen(r->prefix)) == 0 &&
+            (own ? r->own : r->demangle)(name + r->skip, out, size))
             return true;
     }
     return false;
 }
 
-bool demangle(const char *name, char *out, size_t size)
+static bool answer(const char *name, bool own, char *out, size_t size, bool *ret_known)
 {
+    *ret_known = false;
     if (size == 0)
         return false;
     if (size > DEMANGLE_OUTPUT_MAX)
         size = DEMANGLE_OUTPUT_MAX;
-    if (demangle_any(name, out, size) && out[0])
+    *ret_known = demangle_by(name, own, out, size) && out[0];
+    if (*ret_known)
         return strcmp(name, out) != 0;
     struct demangle_out o;
     demangle_out_init(&o, out, size);
     demangle_puts(&o, name);
     demangle_out_end(&o);
     return o.full;
+}
+
+bool demangle(const char *name, char *out, size_t size)
+{
+    bool known;
+    return answer(name, false, out, size, &known);
+}
+
+bool demangle_own(const char *name, char *out, size_t size)
+{
+    bool known;
+    return answer(name, true, out, size, &known);
+}
+
+bool demangle_is_own(const char *name, char *out, size_t size)
+{
+    bool known;
+    answer(name, true, out, size, &known);
+    return known;
 }

@@ -7,10 +7,12 @@
  * display form of design/symbols.md section 5.
  *
  * Invariants: never aborts, never answers empty, never recurses without bound: a name that is not
- * understood, too long or too costly is its own display form. Runs in the indexing child, and in
- * tools; the daemon reads display names from the index.
+ * understood, too long or too costly is its own display form. demangle() also asks the C++ runtime,
+ * whose demangler has no bounds: it is for the indexing child and for tools. The daemon asks
+ * demangle_own(), and that for names only which the child has asked about once.
  *
- * Threads: any, no state. Memory: the caller's buffer.
+ * Threads: any, no state. Memory: the caller's buffer; Swift names and the runtime allocate, and
+ * free before the return.
  */
 #ifndef STALLSYM_SYMBOLIZER_DEMANGLE_H
 #define STALLSYM_SYMBOLIZER_DEMANGLE_H
@@ -23,5 +25,9 @@
 
 /* True when `out` differs from `name`. `out` is always filled, cut at `size`. */
 bool demangle(const char *name, char *out, size_t size);
+/* The same by our own readers alone; what only the runtime knows is shown as it is. */
+bool demangle_own(const char *name, char *out, size_t size);
+/* True when one of our own readers knows the name; `out` has what demangle_own() answers. */
+bool demangle_is_own(const char *name, char *out, size_t size);
 
 #endif

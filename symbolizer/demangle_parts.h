@@ -57,5 +57,6 @@ bool demangle_rust_legacy(const char *name, char *out, size_t size);
 
 /* `-[Feed reload:]` as it is, and blocks of Objective-C, C++ and C functions. */
 bool demangle_objc(const char *name, char *out, size_t size);
+bool demangle_objc_own(const char *name, char *out, size_t size);
 
 #endif

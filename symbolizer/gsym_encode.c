@@ -169,7 +169,7 @@ static uint32_t file_of(const struct debug_unit *u, uint32_t number)
 /* Where names of the unit stand in the index's string table. */
 static uint32_t name_of(const struct debug_info *d, const struct debug_unit *u, uint32_t name)
 {
-    return d->strings.entries[u->name_ids[name]].offset;
+    return d->strings.entries[u->name_ids[name]].place;
 }
 
 /* The open calls around the one being written, [0] being the function itself. */
@@ -211,7 +211,7 @@ bool gsym_encode_inlines(const struct debug_info *d, const struct debug_function
     buf_uleb(out, 1);
     buf_uleb(out, 0);
     buf_uleb(out, f->end - f->start);
-    put_head(u, NULL, d->strings.entries[f->name].offset, &levels[0], out);
+    put_head(u, NULL, d->strings.entries[f->name].place, &levels[0], out);
     levels[0].base = f->start;
     for (size_t i = 0; i < f->inline_count && !out->failed; i++) {
         const struct debug_inline *node = &u->inlines[f->first_inline + i];

@@ -13,14 +13,17 @@
  *                          file 0 is {0, 0}; aligned to 4
  *   FunctionInfo           size u32, name u32, then {type u32, length u32, payload}…: 1 line
  *                          table, 2 inline info, 0 end; aligned to 4
- *   string table           starts with a NUL
+ *   string table           starts with a NUL; ours has names of functions that are not external
+ *                          last
  *
  *   our blocks, aligned to 4, at `blocks` of the footer:
- *   display names          u32 entry count, u32 string bytes, entries {u32 name, u32 display}
- *                          ascending by name (an offset into GSYM's string table), then the
- *                          strings, starting with a NUL. `display` bit 31: DISPLAY_LOCAL, the
- *                          function is not external; bits 0..30: offset into these strings, 0 for
- *                          "shown as it is". A name without an entry is external, shown as it is.
+ *   names                  u32 locals: names at this offset of the string table and behind it are
+ *                          those of functions that are not external. Then display names that a
+ *                          reader cannot make itself: u32 entry count, u32 string bytes, entries
+ *                          {u32 name, u32 display} ascending by name (an offset into GSYM's string
+ *                          table), `display` being an offset into the strings that follow, which
+ *                          start with a NUL. A name without an entry is shown as demangle_own() of
+ *                          demangle.h says; the writer has asked that once for each name.
  *   footer (32 bytes)      magic "STL1" u32, version u16, flags u16, blocks u32, __TEXT vmaddr
  *                          u64, __TEXT size u64, CRC-32 (zlib's) u32 of all bytes before it
  *
@@ -50,10 +53,8 @@
 #define GSYM_LINE_FIRST_SPECIAL 4
 
 #define GSYM_FOOTER_MAGIC   0x314c5453u /* "STL1" */
-#define GSYM_FOOTER_VERSION 1
+#define GSYM_FOOTER_VERSION 2
 #define GSYM_FOOTER_SIZE    32
 #define GSYM_FLAG_HAS_DWARF 1
-
-#define GSYM_DISPLAY_LOCAL 0x80000000u
 
 #endif

@@ -12,6 +12,7 @@
 #include <zlib.h>
 
 #include "base/bytes.h"
+#include "symbolizer/demangle.h"
 #include "symbolizer/gsym_format.h"
 #include "symbolizer/gsym_inline.h"
 #include "symbolizer/gsym_lines.h"
@@ -39,6 +40,7 @@ struct gsym {
     struct table records; /* u32 */
     struct table files;   /* 2 u32 */
     struct strings names;
+    uint32_t locals;       /* names from here on are not external */
     struct table displays; /* 2 u32 */
     struct strings display_names;
     uint32_t crc;
@@ -186,11 +188,12 @@ static enum err read_footer(struct gsym *g, struct error *err)
 
     struct cursor head;
     size_t at = blocks;
-    if (!bytes_slice(g->data, g->info.size - GSYM_FOOTER_SIZE, at, 8, &head))
+    if (!bytes_slice(g->data, g->info.size - GSYM_FOOTER_SIZE, at, 12, &head))
         return error_set(err, ERR_FORMAT, "index: display names are cut off");
+    g->locals = cursor_u32(&head, false);
     uint32_t count = cursor_u32(&head, false);
     uint32_t size = cursor_u32(&head, false);
-    at += 8;
+    at += 12;
     if (!take_table(g, &at, count, 8, &g->displays) ||
         !take_strings(g, at, size, &g->display_names))
         return error_set(err, ERR_FORMAT, "index: display names are cut off");
@@ -231,6 +234,7 @@ static enum err open_bytes(const void *data, size_t size, bool mapped, struct gs
         return error_set(err, ERR_NO_MEMORY, "index: no memory for a handle");
     g->data = data;
     g->info.size = size;
+    g->locals = UINT32_MAX;
     enum err rc = read_all(g, err);
     if (rc != ERR_OK) {
         gsym_close(g);
@@ -368,19 +372,16 @@ static bool read_record(const struct gsym *g, size_t i, struct record *ret)
 static void set_name(const struct gsym *g, uint32_t name, struct gsym_frame *f)
 {
     f->name = strings_at(&g->names, name);
-    f->display = f->name;
-    f->local = false;
+    f->display = NULL;
+    f->local = name >= g->locals;
     size_t from = 0;
     size_t n = g->displays.count;
     while (n > 0) {
         size_t half = n / 2;
         uint32_t at = table_u32(&g->displays, 2 * (from + half));
         if (at == name) {
-            uint32_t display = table_u32(&g->displays, 2 * (from + half) + 1);
-            const char *text = strings_at(&g->display_names, display & ~GSYM_DISPLAY_LOCAL);
-            if (text[0])
-                f->display = text;
-            f->local = (display & GSYM_DISPLAY_LOCAL) != 0;
+            f->display =
+                strings_at(&g->display_names, table_u32(&g->displays, 2 * (from + half) + 1));
             return;
         }
         if (at < name) {
@@ -467,6 +468,13 @@ size_t gsym_lookup(const struct gsym *g, uint64_t address, struct gsym_frame *re
     return count;
 }
 
+const char *gsym_frame_display(const struct gsym_frame *f, char out[GSYM_DISPLAY_MAX])
+{
+    if (f->display && f->display[0])
+        return f->display;
+    return demangle_own(f->name, out, GSYM_DISPLAY_MAX) ? out : f->name;
+}
+
 const char *gsym_frame_file(const struct gsym_frame *f, char out[GSYM_PATH_MAX])
 {
     if (!f->base)
@@ -501,12 +509,14 @@ static enum err check_record(const struct gsym *g, uint32_t i, struct error *err
 
 static enum err check_displays(const struct gsym *g, struct error *err)
 {
+    if (g->info.has_footer && g->locals > g->names.size)
+        return error_set(err, ERR_FORMAT, "index: local names begin behind the last name");
     for (uint32_t i = 0; i < g->displays.count; i++) {
         uint32_t name = table_u32(&g->displays, 2 * (size_t)i);
-        uint32_t display = table_u32(&g->displays, 2 * (size_t)i + 1) & ~GSYM_DISPLAY_LOCAL;
+        uint32_t display = table_u32(&g->displays, 2 * (size_t)i + 1);
         if (i > 0 && name <= table_u32(&g->displays, 2 * (size_t)i - 2))
             return error_set(err, ERR_FORMAT, "index: display name %" PRIu32 " out of order", i);
-        if (name >= g->names.size || display >= g->display_names.size)
+        if (name >= g->names.size || display == 0 || display >= g->display_names.size)
             return error_set(err, ERR_FORMAT, "index: display name %" PRIu32 ": no such text", i);
     }
     return ERR_OK;

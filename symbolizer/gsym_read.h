@@ -6,7 +6,8 @@
  *
  * Invariants: opening checks header, table bounds and order only; gsym_check() verifies every
  * table and the CRC (once, when a file is installed). A lookup is memory-safe whatever the bytes
- * are, allocates nothing, and never answers beyond a function's size.
+ * are, allocates nothing, and never answers beyond a function's size. Names for people are made
+ * when they are asked for, but few: see gsym_frame_display().
  *
  * Threads: read-only after opening, any number of readers. Memory: frames point into the mapped
  * file and live as long as the handle.
@@ -22,8 +23,9 @@
 #include "base/stack.h"
 #include "base/uuid.h"
 
-#define GSYM_FRAMES_MAX 64   /* inline depth of one address; deeper levels are cut outermost-last */
-#define GSYM_PATH_MAX   4096 /* directory and base name joined */
+#define GSYM_FRAMES_MAX  64 /* inline depth of one address; deeper levels are cut outermost-last */
+#define GSYM_PATH_MAX    4096 /* directory and base name joined */
+#define GSYM_DISPLAY_MAX 4096 /* a name for people */
 
 struct gsym;
 
@@ -40,7 +42,7 @@ struct gsym_info {
 /* A frame inside the index: names are offsets' texts, the file still in two pieces. */
 struct gsym_frame {
     const char *name;      /* linkage name, never NULL */
-    const char *display;   /* for people; equals name where it is shown as it is */
+    const char *display;   /* for people, where the index has it; NULL: gsym_frame_display() */
     const char *directory; /* NULL or "" when there is none */
     const char *base;      /* NULL: no file */
     uint32_t line;         /* 0: none */
@@ -62,6 +64,9 @@ enum err gsym_check(const struct gsym *g, struct error *err);
 /* `address` is a lookup address (as the linker gave it). The number of frames, 0 when no function
  * covers it; `ret` has room for `max` frames. */
 size_t gsym_lookup(const struct gsym *g, uint64_t address, struct gsym_frame *ret, size_t max);
+
+/* The name for people; `out` holds GSYM_DISPLAY_MAX. Equals `name` where that is shown as it is. */
+const char *gsym_frame_display(const struct gsym_frame *f, char out[GSYM_DISPLAY_MAX]);
 
 /* "directory/base" as shown; `out` holds GSYM_PATH_MAX. NULL when the frame has no file. Pseudo
  * files like "<compiler-generated>" are never joined with a directory. */

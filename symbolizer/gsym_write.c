@@ -98,8 +98,8 @@ static void write_tables(const struct debug_info *d, struct layout *l, struct bu
     align(out, 4);
     buf_u32(out, (uint32_t)d->file_count);
     for (size_t i = 0; i < d->file_count; i++) {
-        buf_u32(out, d->strings.entries[d->files[i].directory].offset);
-        buf_u32(out, d->strings.entries[d->files[i].base].offset);
+        buf_u32(out, d->strings.entries[d->files[i].directory].place);
+        buf_u32(out, d->strings.entries[d->files[i].base].place);
     }
 }
 
@@ -120,7 +120,7 @@ static bool write_function(const struct debug_info *d, const struct debug_functi
 {
     uint64_t size = f->end - f->start;
     buf_u32(out, size > UINT32_MAX ? UINT32_MAX : (uint32_t)size);
-    buf_u32(out, d->strings.entries[f->name].offset);
+    buf_u32(out, d->strings.entries[f->name].place);
     if (!gsym_rows_of(d, f, rows))
         return false;
     if (rows->count > 0) {
@@ -181,7 +181,7 @@ static enum err write_body(const struct debug_info *d, const struct object_info 
         return code;
     patch_u32(head, 20, gsym_sink_at(sink));
     patch_u32(head, 24, d->strings.bytes.len);
-    gsym_sink_put(sink, d->strings.bytes.data, d->strings.bytes.len);
+    gsym_names_write_table(&d->strings, sink);
     gsym_sink_align(sink, 4);
     uint64_t blocks = gsym_sink_at(sink);
     code = gsym_names_write(&d->strings, parallel, sink, err);

@@ -83,9 +83,27 @@ uint32_t string_table_add(struct string_table *t, const char *text, size_t lengt
     if (length > BYTES_MAX - offset || !buf_put(&t->bytes, text, length) || !buf_u8(&t->bytes, 0))
         return fail(t);
     t->entries[t->count] =
-        (struct string_entry){(uint32_t)offset, (uint32_t)length, hash, false, false};
+        (struct string_entry){(uint32_t)offset, (uint32_t)length, hash, 0, false, false};
     t->slots[i] = (uint32_t)t->count + 1;
     return (uint32_t)t->count++;
+}
+
+void string_table_settle(struct string_table *t)
+{
+    uint32_t at = 0;
+    for (size_t e = 0; e < t->count; e++) {
+        if (t->entries[e].is_local)
+            continue;
+        t->entries[e].place = at;
+        at += t->entries[e].length + 1;
+    }
+    t->locals = at;
+    for (size_t e = 0; e < t->count; e++) {
+        if (!t->entries[e].is_local)
+            continue;
+        t->entries[e].place = at;
+        at += t->entries[e].length + 1;
+    }
 }
 
 const char *string_table_text(const struct string_table *t, uint32_t entry)

@@ -8,7 +8,7 @@
 #include "symbolizer/sigbus_guard.h"
 
 #define TEXT_MAX     8192 /* of one name or path of an index; longer ones are cut */
-#define SCRATCH_SIZE (GSYM_FRAMES_MAX * 3 * TEXT_MAX)
+#define SCRATCH_SIZE (GSYM_FRAMES_MAX * (3 * TEXT_MAX + GSYM_DISPLAY_MAX))
 
 struct symbolizer {
     struct index_cache *cache;
@@ -86,8 +86,10 @@ static const char *copy_text(char **at, const char *s)
     return here;
 }
 
-/* Reads the frames into the scratch memory; everything that touches the mapping is in here. */
-static size_t read_frames(struct symbolizer *s, const struct gsym *g, uint64_t address)
+/* Reads the frames into the scratch memory, names for people left out that the index has not;
+ * everything that touches the mapping is in here. */
+static size_t read_frames(struct symbolizer *s, const struct gsym *g, uint64_t address,
+                          char **ret_at)
 {
     struct gsym_frame found[GSYM_FRAMES_MAX];
     char path[GSYM_PATH_MAX];
@@ -97,13 +99,26 @@ static size_t read_frames(struct symbolizer *s, const struct gsym *g, uint64_t a
         const struct gsym_frame *from = &found[i];
         struct frame *to = &s->scratch_frames[i];
         to->mangled = copy_text(&at, from->name);
-        to->function = from->display == from->name ? to->mangled : copy_text(&at, from->display);
+        to->function = copy_text(&at, from->display);
         to->file = copy_text(&at, gsym_frame_file(from, path));
         to->line = from->line;
         to->inlined = from->inlined;
         to->local = from->local;
     }
+    *ret_at = at;
     return count;
+}
+
+/* Outside of the guard: a demangler may hold memory. */
+static void name_frames(struct symbolizer *s, size_t count, char *at)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct frame *f = &s->scratch_frames[i];
+        const struct gsym_frame named = {.name = f->mangled, .display = f->function};
+        f->function = gsym_frame_display(&named, at);
+        if (f->function == at)
+            at += strlen(at) + 1;
+    }
 }
 
 /* False when the mapping failed. */
@@ -111,10 +126,12 @@ static bool read_guarded(struct symbolizer *s, const struct gsym *g, uint64_t ad
                          size_t *ret_count)
 {
     struct sigbus_guard guard;
+    char *at = NULL;
     if (sigbus_guard_enter(&guard) != 0)
         return false;
-    *ret_count = read_frames(s, g, address);
+    *ret_count = read_frames(s, g, address, &at);
     sigbus_guard_leave(&guard);
+    name_frames(s, *ret_count, at);
     return true;
 }
 

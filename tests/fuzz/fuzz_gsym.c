@@ -10,13 +10,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void ask(const struct gsym *g, uint64_t address)
 {
     struct gsym_frame frames[GSYM_FRAMES_MAX];
-    char path[GSYM_PATH_MAX];
+    char path[GSYM_PATH_MAX], display[GSYM_DISPLAY_MAX];
     size_t count = gsym_lookup(g, address, frames, GSYM_FRAMES_MAX);
     if (count > GSYM_FRAMES_MAX)
         abort();
     for (size_t i = 0; i < count; i++) {
         const char *file = gsym_frame_file(&frames[i], path);
-        if (!frames[i].name[0] || !frames[i].display[0] || (file && !file[0]))
+        if (!frames[i].name[0] || !gsym_frame_display(&frames[i], display)[0] || (file && !file[0]))
             abort();
         if (frames[i].line != 0 && !file)
             abort();

@@ -42,7 +42,9 @@ static void patch_u32(struct buf *out, size_t at, uint32_t v)
     memcpy(out->data + at, &v, sizeof(v));
 }
 
-static void add_footer(const struct gsym_bytes *g, const uint32_t *names, struct buf *out)
+/* Display names, by name: their own order is that of the string table. */
+static void add_footer(const struct gsym_bytes *g, const uint32_t *names, uint32_t locals,
+                       struct buf *out)
 {
     struct buf texts;
     buf_init(&texts, 1 << 20);
@@ -51,17 +53,20 @@ static void add_footer(const struct gsym_bytes *g, const uint32_t *names, struct
     uint32_t count = 0;
     for (size_t i = 0; i < g->function_count; i++) {
         shown[i] = add_string(&texts, g->functions[i].display);
-        count += g->functions[i].display || g->functions[i].local;
+        count += g->functions[i].display != NULL;
     }
     align(out, 4);
     uint32_t blocks = (uint32_t)out->len;
+    buf_u32(out, locals);
     buf_u32(out, count);
     buf_u32(out, (uint32_t)texts.len);
-    for (size_t i = 0; i < g->function_count; i++) {
-        if (!g->functions[i].display && !g->functions[i].local)
-            continue;
-        buf_u32(out, names[i]);
-        buf_u32(out, shown[i] | (g->functions[i].local ? GSYM_DISPLAY_LOCAL : 0));
+    for (int local = 0; local < 2; local++) {
+        for (size_t i = 0; i < g->function_count; i++) {
+            if (!g->functions[i].display || !!g->functions[i].local != local)
+                continue;
+            buf_u32(out, names[i]);
+            buf_u32(out, shown[i]);
+        }
     }
     buf_put(out, texts.data, texts.len);
     buf_u32(out, GSYM_FOOTER_MAGIC);
@@ -108,9 +113,16 @@ void gsym_bytes_make(const struct gsym_bytes *g, struct buf *out)
         buf_u32(out, add_string(&strings, g->files[i].directory));
         buf_u32(out, add_string(&strings, g->files[i].base));
     }
+    uint32_t locals = 0;
+    for (int local = 0; local < 2; local++) {
+        locals = (uint32_t)strings.len;
+        for (size_t i = 0; i < g->function_count; i++) {
+            if (!!g->functions[i].local == local)
+                names[i] = add_string(&strings, g->functions[i].name);
+        }
+    }
     for (size_t i = 0; i < g->function_count; i++) {
         const struct gsym_bytes_function *f = &g->functions[i];
-        names[i] = add_string(&strings, f->name);
         align(out, 4);
         patch_u32(out, records + 4 * i, (uint32_t)out->len);
         buf_u32(out, f->size);
@@ -125,5 +137,5 @@ void gsym_bytes_make(const struct gsym_bytes *g, struct buf *out)
     buf_put(out, strings.data, strings.len);
     buf_done(&strings);
     if (g->footer)
-        add_footer(g, names, out);
+        add_footer(g, names, locals, out);
 }

@@ -41,7 +41,7 @@ static const struct gsym_bytes_function FUNCTIONS[] = {
      .inlines_len = sizeof(INLINES),
      .unknown = "whatever",
      .unknown_len = 8},
-    {.address = 0x1040, .size = 16, .name = "_Z3foov", .display = "foo()"},
+    {.address = 0x1040, .size = 16, .name = "_Z3foov", .display = "our foo()"},
     {.address = 0x1050,
      .size = 8,
      .name = "tick",
@@ -82,15 +82,15 @@ static const char *describe(const struct gsym *g, uint64_t address, size_t max)
 {
     static char out[4096];
     struct gsym_frame frames[GSYM_FRAMES_MAX];
-    char path[GSYM_PATH_MAX];
+    char path[GSYM_PATH_MAX], display[GSYM_DISPLAY_MAX];
     size_t n = gsym_lookup(g, address, frames, max);
     size_t len = 0;
     out[0] = 0;
     for (size_t i = 0; i < n; i++) {
         const char *file = gsym_frame_file(&frames[i], path);
         len += (size_t)snprintf(out + len, sizeof(out) - len, "%s%s@%s:%u%s", i ? " " : "",
-                                frames[i].display, file ? file : "-", frames[i].line,
-                                frames[i].inlined ? "+" : "");
+                                gsym_frame_display(&frames[i], display), file ? file : "-",
+                                frames[i].line, frames[i].inlined ? "+" : "");
     }
     return out;
 }
@@ -130,8 +130,8 @@ START_TEST(bounds_of_functions)
                                        0x1058, 0x1060, 0x1061, UINT64_MAX};
     for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++)
         ck_assert_msg(describe(g, nothing[i], 64)[0] == 0, "0x%" PRIx64, nothing[i]);
-    ck_assert_str_eq(describe(g, 0x1040, 64), "foo()@-:0");
-    ck_assert_str_eq(describe(g, 0x104f, 64), "foo()@-:0");
+    ck_assert_str_eq(describe(g, 0x1040, 64), "our foo()@-:0");
+    ck_assert_str_eq(describe(g, 0x104f, 64), "our foo()@-:0");
     ck_assert_str_eq(describe(g, 0x1008, 0), "");
     gsym_close(g);
     buf_done(&b);
@@ -161,6 +161,7 @@ START_TEST(names_and_footer)
 {
     struct buf b;
     struct gsym_frame f[GSYM_FRAMES_MAX];
+    char display[GSYM_DISPLAY_MAX];
     struct gsym *g = open_sample(&SAMPLE, &b);
     const struct gsym_info *info = gsym_info(g);
     ck_assert(info->has_footer && info->has_dwarf);
@@ -171,10 +172,15 @@ START_TEST(names_and_footer)
     ck_assert(uuid_equal(&info->uuid, &SAMPLE.uuid));
     ck_assert_uint_eq(gsym_lookup(g, 0x1041, f, 64), 1);
     ck_assert_str_eq(f[0].name, "_Z3foov");
-    ck_assert_str_eq(f[0].display, "foo()");
+    ck_assert_str_eq(f[0].display, "our foo()");
+    ck_assert_ptr_eq(gsym_frame_display(&f[0], display), f[0].display);
     ck_assert(!f[0].local && !f[0].inlined);
     ck_assert_uint_eq(gsym_lookup(g, 0x1051, f, 64), 1);
-    ck_assert_str_eq(f[0].display, "tick");
+    ck_assert_ptr_null(f[0].display);
+    ck_assert_ptr_eq(gsym_frame_display(&f[0], display), f[0].name);
+    ck_assert_str_eq(f[0].name, "tick");
+    f[0].name = "_ZN3net4pollEi";
+    ck_assert_str_eq(gsym_frame_display(&f[0], display), "net::poll(int)");
     ck_assert(f[0].local);
     gsym_close(g);
     buf_done(&b);
@@ -329,7 +335,7 @@ START_TEST(any_bytes_are_safe)
 {
     struct buf b;
     struct gsym_frame frames[GSYM_FRAMES_MAX];
-    char path[GSYM_PATH_MAX];
+    char path[GSYM_PATH_MAX], display[GSYM_DISPLAY_MAX];
     uint64_t seed = 1;
     buf_init(&b, 1 << 20);
     for (int round = 0; round < 20000; round++) {
@@ -348,7 +354,7 @@ START_TEST(any_bytes_are_safe)
             for (uint64_t a = 0xff0; a < 0x1070; a++) {
                 size_t n = gsym_lookup(g, a, frames, GSYM_FRAMES_MAX);
                 for (size_t i = 0; i < n; i++) {
-                    ck_assert(frames[i].name[0] && frames[i].display[0]);
+                    ck_assert(frames[i].name[0] && gsym_frame_display(&frames[i], display)[0]);
                     gsym_frame_file(&frames[i], path);
                 }
             }
@@ -375,10 +381,10 @@ START_TEST(files)
     gsym_bytes_make(&SAMPLE, &b);
     ck_assert_int_eq(write(fd, b.data, b.len), (ssize_t)b.len);
     ck_assert_int_eq(gsym_open(path, &g, &err), ERR_OK);
-    ck_assert_str_eq(describe(g, 0x1040, 64), "foo()@-:0");
+    ck_assert_str_eq(describe(g, 0x1040, 64), "our foo()@-:0");
     /* A file that is gone stays readable through its mapping. */
     unlink(path);
-    ck_assert_str_eq(describe(g, 0x1040, 64), "foo()@-:0");
+    ck_assert_str_eq(describe(g, 0x1040, 64), "our foo()@-:0");
     gsym_close(g);
     close(fd);
     buf_done(&b);
