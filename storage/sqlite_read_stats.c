@@ -71,18 +71,21 @@ static enum err by_query(struct sqlite_reader *r, enum sql_query q, const char *
     return rc;
 }
 
-/* Frames know their image only inside their stacks: all of them are looked through. */
+/* See SYMBOLICATION_STACKS_MAX. */
 static enum err by_image(struct sqlite_reader *r, const char *bundle_id, struct symbolication *s,
                          struct error *err)
 {
     struct arena arena;
     bool row = true;
     enum err rc = ERR_OK;
-    sqlite3_stmt *st = sql_start(&r->conn, SQL_SYMBOLICATION_STACKS, err, sql_text(bundle_id));
+    size_t frames_seen = 0;
+    sqlite3_stmt *st = sql_start(&r->conn, SQL_SYMBOLICATION_STACKS, err, sql_text(bundle_id),
+                                 sql_int(SYMBOLICATION_STACKS_MAX));
     if (!st)
         return err->code;
     arena_init(&arena, (size_t)16 << 20);
-    while (!rc && !(rc = sql_step(&r->conn, st, &row, err)) && row) {
+    while (!rc && frames_seen < SYMBOLICATION_FRAMES_MAX &&
+           !(rc = sql_step(&r->conn, st, &row, err)) && row) {
         struct raw_stack raw;
         struct resolved_stack frames;
         arena_reset(&arena);
@@ -91,6 +94,7 @@ static enum err by_image(struct sqlite_reader *r, const char *bundle_id, struct 
         if (!rc)
             rc = sqlite_frames_decode(r, &raw, sqlite3_column_blob(st, 2),
                                       (size_t)sqlite3_column_bytes(st, 2), &arena, &frames, err);
+        frames_seen += rc ? 0 : raw.count;
         if (!rc)
             rc = symbolication_add_stack(s, &frames, (uint64_t)sqlite3_column_int64(st, 0), err);
     }

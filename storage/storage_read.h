@@ -330,7 +330,7 @@ enum err read_stats(struct storage_reader *r, const char *bundle_id, struct stat
                     struct error *err);
 
 struct symbolication_row {
-    const char *key; /* app, "app version", or image name */
+    const char *key; /* app, "app version", or image name (of the stacks reported most often) */
     uint64_t frames, resolved;
 };
 enum err read_symbolication(struct storage_reader *r, const char *bundle_id, const char *by,

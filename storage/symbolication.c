@@ -3,33 +3,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEYS_MAX 100000
+#include "base/hash.h"
+
+static bool grow(struct symbolication *s)
+{
+    size_t cap = s->cap ? s->cap * 2 : 16, mask = cap * 2 - 1;
+    struct symbolication_row *rows = arena_array(s->arena, cap, sizeof(*rows));
+    uint32_t *slots = arena_array(s->arena, cap * 2, sizeof(*slots));
+    if (!rows || !slots)
+        return false;
+    for (size_t i = 0; i < s->count; i++) {
+        rows[i] = s->rows[i];
+        size_t at = hash64(rows[i].key, strlen(rows[i].key), 0) & mask;
+        while (slots[at])
+            at = (at + 1) & mask;
+        slots[at] = (uint32_t)i + 1;
+    }
+    s->rows = rows;
+    s->slots = slots;
+    s->cap = cap;
+    return true;
+}
 
 enum err symbolication_add(struct symbolication *s, const char *key, uint64_t frames,
                            uint64_t resolved, struct error *err)
 {
-    size_t i = 0;
-    while (i < s->count && strcmp(s->rows[i].key, key) != 0)
-        i++;
-    if (i == s->count) {
-        if (s->count == KEYS_MAX)
-            return error_set(err, ERR_LIMIT, "too many images");
-        if (s->count == s->cap) {
-            size_t cap = s->cap ? s->cap * 2 : 16;
-            struct symbolication_row *rows = arena_array(s->arena, cap, sizeof(*rows));
-            if (!rows)
-                return error_set(err, ERR_NO_MEMORY, "no memory for an answer");
-            if (s->count)
-                memcpy(rows, s->rows, s->count * sizeof(*rows));
-            s->rows = rows;
-            s->cap = cap;
-        }
-        if (!(s->rows[i].key = arena_strdup(s->arena, key)))
+    if (s->count == s->cap && s->count < SYMBOLICATION_KEYS_MAX && !grow(s))
+        return error_set(err, ERR_NO_MEMORY, "no memory for an answer");
+    size_t mask = s->cap * 2 - 1;
+    size_t at = hash64(key, strlen(key), 0) & mask;
+    while (s->slots[at] && strcmp(s->rows[s->slots[at] - 1].key, key) != 0)
+        at = (at + 1) & mask;
+    if (!s->slots[at]) {
+        if (s->count == SYMBOLICATION_KEYS_MAX)
+            return ERR_OK;
+        struct symbolication_row *row = &s->rows[s->count];
+        if (!(row->key = arena_strdup(s->arena, key)))
             return error_set(err, ERR_NO_MEMORY, "no memory for an answer");
-        s->count++;
+        s->slots[at] = (uint32_t)++s->count;
     }
-    s->rows[i].frames += frames;
-    s->rows[i].resolved += resolved;
+    s->rows[s->slots[at] - 1].frames += frames;
+    s->rows[s->slots[at] - 1].resolved += resolved;
     return ERR_OK;
 }
 

@@ -3,6 +3,8 @@
  *
  * Purpose: adds up frames by the name of their image, for both backends.
  *
+ * Invariants: names past SYMBOLICATION_KEYS_MAX are passed over: clients choose them.
+ *
  * Threads: one owner. Memory: an arena's.
  */
 #ifndef STALLSYM_STORAGE_SYMBOLICATION_H
@@ -10,9 +12,16 @@
 
 #include "storage/storage_read.h"
 
+#define SYMBOLICATION_KEYS_MAX (1 << 14) /* a power of two */
+/* By image: the stacks reported most often, at most so many and of so many frames. Frames know
+ * their image only inside their stacks, which would take a second for each 70,000 of them. */
+#define SYMBOLICATION_STACKS_MAX 20000
+#define SYMBOLICATION_FRAMES_MAX 1000000
+
 struct symbolication {
     struct arena *arena;
     struct symbolication_row *rows;
+    uint32_t *slots; /* by hash of the key: index of the row, plus one */
     size_t count, cap;
 };
 

@@ -865,6 +865,10 @@ GROUP BY s.app_id, d.value HAVING frames > 0 ORDER BY frames DESC, 1 LIMIT ?2;
 
 -- name: symbolication_stacks
 SELECT s.count, d.raw, d.resolved
-FROM stacks s JOIN stack_data d ON d.stack_id = s.id
-WHERE s.state < 2 AND s.count > 0 AND d.resolved IS NOT NULL
-    AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1));
+FROM (
+    SELECT id, count FROM stacks
+    WHERE state < 2 AND count > 0
+        AND (?1 IS NULL OR app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    ORDER BY count DESC, id DESC LIMIT ?2
+) s JOIN stack_data d ON d.stack_id = s.id
+WHERE d.resolved IS NOT NULL;

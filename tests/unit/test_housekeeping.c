@@ -201,6 +201,42 @@ START_TEST(the_thread_starts_and_stops)
 }
 END_TEST
 
-UNIT_MAIN("housekeeping", a_long_log_is_checkpointed, an_idle_log_is_emptied_once, old_reports_go,
-          waiting_for_symbol_files_ends, a_problem_of_the_disk_is_looked_after, gauges,
-          the_thread_starts_and_stops)
+static long resident_kb(void)
+{
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(fscanf(f, "%*d %ld", &pages), 1);
+    fclose(f);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* Free memory below something small that stays is the system's again. */
+START_TEST(memory_goes_back)
+{
+    enum { BLOCKS = 40000, SIZE = 2000 };
+    static void *blocks[BLOCKS + 1];
+    setup();
+    look_around(h, OPS_TIME_MS, 0);
+    for (size_t i = 0; i <= BLOCKS; i++) {
+        blocks[i] = malloc(SIZE);
+        memset(blocks[i], 1, SIZE);
+    }
+    for (size_t i = 0; i < BLOCKS; i++)
+        free(blocks[i]);
+    long before = resident_kb();
+    look_around(h, OPS_TIME_MS, TRIM_EVERY_MS - 1);
+    ck_assert_int_gt(resident_kb(), before - 1000);
+    look_around(h, OPS_TIME_MS, TRIM_EVERY_MS);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* allocators of their own */
+    if (!getenv("UNDER") || !*getenv("UNDER"))
+        ck_assert_int_lt(resident_kb(), before - BLOCKS * SIZE / 1024 / 2);
+#endif
+    free(blocks[BLOCKS]);
+    teardown();
+}
+END_TEST
+
+UNIT_MAIN("housekeeping", memory_goes_back, a_long_log_is_checkpointed, an_idle_log_is_emptied_once,
+          old_reports_go, waiting_for_symbol_files_ends, a_problem_of_the_disk_is_looked_after,
+          gauges, the_thread_starts_and_stops)
