@@ -74,7 +74,7 @@ struct raw_stack {
 
 struct frame {
     const char *function; /* for people: demangled, or the name itself; never NULL or empty */
-    const char *mangled;  /* linkage name; NULL when the device gave the name */
+    const char *mangled;  /* linkage name; NULL when the device gave a name that is none */
     const char *file;     /* NULL when unknown */
     uint32_t line;        /* 0: none */
     bool inlined;         /* inlined into the next frame of the same raw frame */

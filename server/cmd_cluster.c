@@ -15,6 +15,8 @@
 #include "server/analysis/normalize.h"
 #include "server/analysis/similar.h"
 #include "server/cmd.h"
+#include "symbolizer/demangle.h"
+#include "symbolizer/demangle_swift.h"
 
 #define ROW_BYTES_MAX    (4u * 1024 * 1024)
 #define ROW_FRAMES_MAX   4096
@@ -81,6 +83,17 @@ static const char *file_of(struct cluster_run *run, const json_t *lines, size_t 
     return colon && colon > text ? arena_strndup(&run->arena, text, (size_t)(colon - text)) : NULL;
 }
 
+/* A linkage name is shown as an index shows it, so that both are one frame. */
+static bool demangle_frame(struct cluster_run *run, struct frame *frame)
+{
+    char shown[DEMANGLE_OUTPUT_MAX];
+    if (!demangle(frame->function, shown, sizeof(shown)))
+        return true;
+    frame->mangled = frame->function;
+    frame->function = arena_strdup(&run->arena, shown);
+    return frame->function != NULL;
+}
+
 static enum err read_frame(struct cluster_run *run, const json_t *row, size_t i,
                            struct resolved_frame *rf, struct error *err)
 {
@@ -100,6 +113,8 @@ static enum err read_frame(struct cluster_run *run, const json_t *row, size_t i,
     if (normalize_is_unnamed(json_string_value(name)))
         return ERR_OK;
     frame->function = json_string_value(name);
+    if (!demangle_frame(run, frame))
+        return error_set(err, ERR_NO_MEMORY, "line %zu: no memory", run->line);
     frame->file = file_of(run, json_object_get(row, "lines"), i);
     rf->status = FRAME_RESOLVED;
     rf->frames = frame;
@@ -250,7 +265,8 @@ static int run_cluster(int argc, char **argv)
     const char *rules_path = NULL;
     struct rules *rules = NULL;
     struct error err = {0};
-    struct cluster_run run = {.options = {.skip_unresolved = true}, .merge = true};
+    struct cluster_run run = {
+        .options = {.skip_unresolved = true, .linkage_key = demangle_swift_key}, .merge = true};
     for (int i = 1; i < argc; i++) {
         bool last = i + 1 == argc;
         if (strcmp(argv[i], "--rules") == 0 && !last)

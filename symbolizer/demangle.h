@@ -9,7 +9,8 @@
  * Invariants: never aborts, never answers empty, never recurses without bound: a name that is not
  * understood, too long or too costly is its own display form. demangle() also asks the C++ runtime,
  * whose demangler has no bounds: it is for the indexing child and for tools. The daemon asks
- * demangle_own(), and that for names only which the child has asked about once.
+ * demangle_own(), which is bounded: for names of an index, which the child has asked about once, and
+ * for names that devices give.
  *
  * Threads: any, no state. Memory: the caller's buffer; Swift names and the runtime allocate, and
  * free before the return.

@@ -90,3 +90,8 @@ bool demangle_swift(const char *name, enum swift_form form, char *out, size_t si
         copy_cut(name, out, size);
     return ok;
 }
+
+bool demangle_swift_key(const char *name, char *out, size_t size)
+{
+    return demangle_swift(name, SWIFT_KEY, out, size);
+}

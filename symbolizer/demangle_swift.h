@@ -49,4 +49,7 @@ bool demangle_swift_is_mangled(const char *name);
  */
 bool demangle_swift(const char *name, enum swift_form form, char *out, size_t size);
 
+/* SWIFT_KEY, as a function to be handed on. */
+bool demangle_swift_key(const char *name, char *out, size_t size);
+
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbolizer/demangle.h"
 #include "symbolizer/frame_cache.h"
 #include "symbolizer/gsym_read.h"
 #include "symbolizer/sigbus_guard.h"
@@ -302,12 +303,16 @@ static enum err look_up(struct job *j, struct stack_image *image, struct resolve
     return ERR_OK;
 }
 
-/* A name the device gave, where no symbol file has a better one. */
+/* A name the device gave, where no symbol file has a better one; a linkage name is shown as one of
+ * an index is. */
 static enum err use_device_name(struct job *j, struct resolved_frame *f, struct error *err)
 {
     if (f->frame_count > 0 || !f->raw.symbol || !f->raw.symbol[0])
         return ERR_OK;
+    char shown[DEMANGLE_OUTPUT_MAX];
     struct frame device = {.function = f->raw.symbol};
+    if (demangle_own(f->raw.symbol, shown, sizeof(shown)))
+        device = (struct frame){.function = shown, .mangled = f->raw.symbol};
     f->frames = frames_copy(&device, 1, j->arena);
     if (!f->frames)
         return error_set(err, ERR_NO_MEMORY, "no memory for the frames of a stack");

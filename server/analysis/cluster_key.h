@@ -23,7 +23,7 @@
 #include "base/stack.h"
 #include "server/analysis/rules.h"
 
-#define KEY_FORM         1
+#define KEY_FORM         2
 #define CLUSTER_KEY_SIZE 16
 #define KEY_DEPTH_MAX    16
 #define VARIANT_FRAMES   5
@@ -42,6 +42,9 @@ struct key_options {
     /* Wait for a vendor's or app's missing symbol file no longer: skip to the next resolved
      * application frame (design/clustering.md 3.4). */
     bool skip_unresolved;
+    /* The key form of a linkage name, or false: where the shown name of a Swift function leaves out
+     * what it belongs to. Symbolizer's demangle_swift_key; NULL: shown names alone. */
+    bool (*linkage_key)(const char *mangled, char *out, size_t size);
     const char *app_image; /* only this image is the app's (`--app-image`); NULL: by image class */
     struct frame_memo
         *memo; /* makes it faster, changes nothing; the calling thread's own, or NULL */

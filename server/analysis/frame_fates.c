@@ -28,15 +28,28 @@ static void locate(const struct resolved_stack *stack, size_t raw, size_t index,
     f->frame = index < f->raw->frame_count ? &f->raw->frames[index] : NULL;
 }
 
+/* `one-time initialization function for shared` does not say whose `shared`; its linkage name does. */
+static const char *qualified_name(const struct key_options *options, const struct frame *f,
+                                  char *buffer, size_t size)
+{
+    static const char ONCE[] = "one-time initialization function for ";
+    if (!f || !f->function || !f->mangled || !options || !options->linkage_key ||
+        !strstr(f->function, ONCE))
+        return NULL;
+    return options->linkage_key(f->mangled, buffer, size) ? buffer : NULL;
+}
+
 /* Whether the frame is a boundary; false in `ret_room` without memory. */
 static bool judge(const struct rules *rules, const struct key_options *options, uint32_t position,
                   struct arena *arena, struct fated_frame *f, bool *ret_room)
 {
     char key[KEY_NAME_MAX];
+    char qualified[KEY_NAME_MAX];
     struct frame_decision d;
     const struct frame_question q = {
         .image = f->image,
         .function = f->frame ? f->frame->function : NULL,
+        .qualified = qualified_name(options, f->frame, qualified, sizeof(qualified)),
         .file = f->frame ? f->frame->file : NULL,
         .local = f->frame && f->frame->local,
         .position = position,

@@ -69,6 +69,7 @@ static uint64_t hash_question(const struct frame_question *q)
 {
     uint64_t flags = (uint64_t)q->position << 2 | (uint64_t)q->local << 1 | (uint64_t)q->in_app;
     uint64_t h = hash_text(q->function, hash64(&flags, sizeof(flags), 0));
+    h = hash_text(q->qualified, h);
     h = hash_text(q->image, h);
     h = hash_text(q->file, h);
     return h ? h : 1;
@@ -83,7 +84,7 @@ static bool same_question(const struct frame_question *a, const struct frame_que
 {
     return a->position == b->position && a->local == b->local && a->in_app == b->in_app &&
            same_text(a->function, b->function) && same_text(a->image, b->image) &&
-           same_text(a->file, b->file);
+           same_text(a->file, b->file) && same_text(a->qualified, b->qualified);
 }
 
 /* --- deciding ------------------------------------------------------------------------------ */
@@ -131,7 +132,8 @@ static void decide(const struct rules *rules, const struct frame_question *q, ch
     d->in_app = q->in_app;
     d->named = q->function && !normalize_is_unnamed(q->function);
     if (d->named) {
-        d->key_len = normalize_function(q->function, q->file, q->local, key_buffer, KEY_NAME_MAX);
+        const char *name = q->qualified ? q->qualified : q->function;
+        d->key_len = normalize_function(name, q->file, q->local, key_buffer, KEY_NAME_MAX);
         d->key = key_buffer;
     }
     struct rule_subject s = {.image = q->image,
@@ -175,6 +177,7 @@ static void remember(struct frame_memo *m, struct memo_entry *entry, uint64_t ha
     struct frame_question kept = *q;
     kept.image = copy(m, q->image, &good);
     kept.function = copy(m, q->function, &good);
+    kept.qualified = copy(m, q->qualified, &good);
     kept.file = copy(m, q->file, &good);
     const char *key = copy(m, d->key, &good);
     if (!good)

@@ -27,7 +27,8 @@ struct frame_memo;
 /* All that a decision depends on. Strings may be NULL. */
 struct frame_question {
     const char *image;
-    const char *function; /* as shown; NULL: nothing is known */
+    const char *function;  /* as shown; NULL: nothing is known */
+    const char *qualified; /* where `function` leaves out whose it is: with that */
     const char *file;
     uint32_t position; /* of the frame in the stack */
     bool local;

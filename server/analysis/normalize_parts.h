@@ -66,6 +66,16 @@ void normalize_swift(struct name_view v, struct name_out *out);
 void normalize_swift_mangled(struct name_view v, struct name_out *out);
 void normalize_cxx(struct name_view v, struct name_out *out);
 
+/* A Swift name without what the compiler made of it; all of it may be gone. */
+struct swift_wrapped {
+    struct name_view type; /* that conforms, of a protocol witness; empty */
+    bool is_static;
+    bool is_member; /* what follows " in " is the type that it belongs to */
+};
+struct name_view normalize_swift_unwrap(struct name_view v, struct swift_wrapped *ret);
+bool normalize_swift_prefixed(struct name_view v);
+bool normalize_swift_value_witness(struct name_view v);
+
 bool normalize_is_objc(struct name_view v);
 bool normalize_is_swift(struct name_view v);
 bool normalize_is_swift_mangled(struct name_view v);

@@ -11,215 +11,6 @@
 
 #include "server/analysis/normalize_parts.h"
 
-enum prefix_kind {
-    PREFIX_STRIP,    /* what follows is the function */
-    PREFIX_OF,       /* `generic specialization <…> of F` */
-    PREFIX_CLOSURE,  /* `closure #2 (Int) -> () in F` */
-    PREFIX_WITNESS,  /* `protocol witness for P.f() in conformance T : P in M` */
-    PREFIX_VTABLE,   /* `vtable thunk for F dispatching to G` */
-    PREFIX_NUMBERED, /* `default argument 2 of F` */
-    PREFIX_NOTHING,  /* a helper that belongs to no function */
-};
-
-static const struct {
-    const char *text;
-    enum prefix_kind kind;
-} PREFIXES[] = {
-    {"specialized ", PREFIX_STRIP},
-    {"prespecialized ", PREFIX_STRIP},
-    {"generic specialization ", PREFIX_OF},
-    {"generic not re-abstracted specialization ", PREFIX_OF},
-    {"generic not-reabstracted specialization ", PREFIX_OF},
-    {"generic partial specialization ", PREFIX_OF},
-    {"generic not-reabstracted partial specialization ", PREFIX_OF},
-    {"generic pre-specialization ", PREFIX_OF},
-    {"function signature specialization ", PREFIX_OF},
-    {"inlined generic function ", PREFIX_OF},
-    {"closure #", PREFIX_CLOSURE},
-    {"implicit closure #", PREFIX_CLOSURE},
-    {"partial apply forwarder for ", PREFIX_STRIP},
-    {"partial apply ObjC forwarder for ", PREFIX_STRIP},
-    {"partial apply for ", PREFIX_STRIP},
-    {"partial apply ObjC for ", PREFIX_STRIP},
-    {"merged ", PREFIX_STRIP},
-    {"@objc ", PREFIX_STRIP},
-    {"@nonobjc ", PREFIX_STRIP},
-    {"dynamic ", PREFIX_STRIP},
-    {"super ", PREFIX_STRIP},
-    {"static ", PREFIX_STRIP},
-    {"class ", PREFIX_STRIP},
-    {"override ", PREFIX_STRIP},
-    {"preamble of ", PREFIX_STRIP},
-    {"dispatch thunk of ", PREFIX_STRIP},
-    {"method lookup function for ", PREFIX_NOTHING},
-    {"curry thunk of ", PREFIX_STRIP},
-    {"dynamically replaceable thunk for ", PREFIX_STRIP},
-    {"dynamically replaceable key for ", PREFIX_NOTHING},
-    {"dynamically replaceable variable for ", PREFIX_NOTHING},
-    {"distributed thunk ", PREFIX_STRIP},
-    {"distributed accessor for ", PREFIX_STRIP},
-    {"back deployment thunk for ", PREFIX_STRIP},
-    {"back deployment fallback for ", PREFIX_STRIP},
-    {"async function pointer to ", PREFIX_STRIP},
-    {"coro function pointer to ", PREFIX_STRIP},
-    {"default override of ", PREFIX_STRIP},
-    {"property wrapper backing initializer of ", PREFIX_STRIP},
-    {"property wrapped field init accessor of ", PREFIX_STRIP},
-    {"variable initialization expression of ", PREFIX_STRIP},
-    {"one-time initialization function for ", PREFIX_STRIP},
-    {"global initialization function for ", PREFIX_STRIP},
-    {"key path getter for ", PREFIX_STRIP},
-    {"key path setter for ", PREFIX_STRIP},
-    {"default argument ", PREFIX_NUMBERED},
-    {"freestanding macro expansion #", PREFIX_CLOSURE},
-    {"unique name #", PREFIX_NUMBERED},
-    {"vtable thunk for ", PREFIX_VTABLE},
-    {"protocol witness for ", PREFIX_WITNESS},
-    {"protocol self-conformance witness for ", PREFIX_STRIP},
-    {"implicit ", PREFIX_STRIP},
-    {"thunk for ", PREFIX_NOTHING},
-    {"reabstraction thunk ", PREFIX_NOTHING},
-    {"autodiff ", PREFIX_NOTHING},
-    {"outlined ", PREFIX_NOTHING},
-    {"one-time initialization token for ", PREFIX_NOTHING},
-    {"type metadata ", PREFIX_NOTHING},
-    {"full type metadata ", PREFIX_NOTHING},
-    {"generic type metadata ", PREFIX_NOTHING},
-    {"metaclass for ", PREFIX_NOTHING},
-    {"lazy ", PREFIX_NOTHING},
-    {"lazy protocol witness table accessor for ", PREFIX_NOTHING},
-    {"protocol witness table ", PREFIX_NOTHING},
-    {"generic protocol witness table for ", PREFIX_NOTHING},
-    {"instantiation function for ", PREFIX_NOTHING},
-    {"associated type ", PREFIX_NOTHING},
-    {"associated conformance ", PREFIX_NOTHING},
-    {"default associated ", PREFIX_NOTHING},
-    {"value witness table for ", PREFIX_NOTHING},
-    {"property descriptor for ", PREFIX_NOTHING},
-    {"method descriptor for ", PREFIX_NOTHING},
-    {"nominal type descriptor ", PREFIX_NOTHING},
-    {"opaque type descriptor ", PREFIX_NOTHING},
-    {"protocol descriptor ", PREFIX_NOTHING},
-    {"protocol conformance descriptor ", PREFIX_NOTHING},
-    {"base conformance descriptor ", PREFIX_NOTHING},
-    {"direct field offset for ", PREFIX_NOTHING},
-    {"indirect field offset for ", PREFIX_NOTHING},
-    {"enum case for ", PREFIX_NOTHING},
-    {"reflection metadata ", PREFIX_NOTHING},
-    {"key path index equality operator for ", PREFIX_NOTHING},
-    {"key path index hash operator for ", PREFIX_NOTHING},
-};
-
-#define PREFIX_COUNT (sizeof(PREFIXES) / sizeof(PREFIXES[0]))
-
-/* `(2) await resume partial function for F`: an async function is cut into such parts. */
-static const char *const ASYNC_PARTS[] = {
-    " await resume partial function for ",
-    " suspend resume partial function for ",
-};
-
-static const char *const VALUE_WITNESSES[] = {
-    "allocateBuffer",
-    "assignWithCopy",
-    "assignWithTake",
-    "deallocateBuffer",
-    "destroy",
-    "destroyArray",
-    "destroyBuffer",
-    "destructiveInjectEnumTag",
-    "destructiveProjectEnumData",
-    "getEnumTag",
-    "getEnumTagSinglePayload",
-    "initializeArrayWithCopy",
-    "initializeArrayWithTakeBackToFront",
-    "initializeArrayWithTakeFrontToBack",
-    "initializeBufferWithCopy",
-    "initializeBufferWithCopyOfBuffer",
-    "initializeBufferWithTake",
-    "initializeBufferWithTakeOfBuffer",
-    "initializeWithCopy",
-    "initializeWithTake",
-    "inplace enum tag",
-    "projectBuffer",
-    "storeEnumTagSinglePayload",
-};
-
-/* Length of `(2) await resume partial function for `, 0 when it is not there. */
-static size_t async_part(struct name_view v)
-{
-    size_t i = 1;
-    if (v.n < 3 || v.p[0] != '(')
-        return 0;
-    while (i < v.n && name_digit(v.p[i]))
-        i++;
-    if (i == 1 || i >= v.n || v.p[i] != ')')
-        return 0;
-    for (size_t k = 0; k < sizeof(ASYNC_PARTS) / sizeof(ASYNC_PARTS[0]); k++) {
-        if (name_starts(name_view_from(v, i + 1), ASYNC_PARTS[k]))
-            return i + 1 + strlen(ASYNC_PARTS[k]);
-    }
-    return 0;
-}
-
-static bool value_witness(struct name_view v)
-{
-    for (size_t k = 0; k < sizeof(VALUE_WITNESSES) / sizeof(VALUE_WITNESSES[0]); k++) {
-        if (name_starts(v, VALUE_WITNESSES[k]) &&
-            (name_starts(name_view_from(v, strlen(VALUE_WITNESSES[k])), " for ") ||
-             name_starts(name_view_from(v, strlen(VALUE_WITNESSES[k])), " value witness for ")))
-            return true;
-    }
-    return false;
-}
-
-static size_t prefix_index(struct name_view v)
-{
-    size_t k = 0;
-    while (k < PREFIX_COUNT && !name_starts(v, PREFIXES[k].text))
-        k++;
-    return k;
-}
-
-static struct name_view after(struct name_view v, const char *word)
-{
-    size_t found = name_find_outside(v, 0, word);
-    return found == NAME_NPOS ? name_view_of(v.p, 0) : name_view_from(v, found + strlen(word));
-}
-
-/* The name of a closure without a function (cut) has no identity; as `outer` it ends the name. */
-static struct name_view strip_prefix(struct name_view v, size_t k, struct name_view *ret_type)
-{
-    struct name_view rest = name_view_from(v, strlen(PREFIXES[k].text));
-    switch (PREFIXES[k].kind) {
-    case PREFIX_STRIP:
-        return rest;
-    case PREFIX_OF: {
-        struct name_view of = after(rest, " of ");
-        for (size_t i = 0; of.n == 0 && i + 5 < rest.n; i++) {
-            if (memcmp(rest.p + i, "> of ", 5) == 0) /* a bracket inside is never closed */
-                of = name_view_from(rest, i + 5);
-        }
-        return of;
-    }
-    case PREFIX_NUMBERED:
-        return after(rest, rest.n > 3 && name_starts(rest, "of ") ? "of " : " of ");
-    case PREFIX_CLOSURE:
-        return after(rest, " in ");
-    case PREFIX_VTABLE: {
-        struct name_view target = after(rest, " dispatching to ");
-        return target.n > 0 ? target : rest;
-    }
-    case PREFIX_WITNESS: {
-        *ret_type = after(rest, " in conformance ");
-        size_t end = name_find_outside(rest, 0, " in conformance ");
-        return end == NAME_NPOS ? rest : name_view_of(rest.p, end);
-    }
-    case PREFIX_NOTHING:
-        break;
-    }
-    return name_view_of(v.p, 0);
-}
-
 /* `(for: T, U)` becomes `(for:_:)`; `(for:_:)` stays. */
 static void put_labels(struct name_view inside, struct name_out *out)
 {
@@ -282,7 +73,24 @@ static size_t skip_thrown(struct name_view v, size_t i)
     return thrown ? name_skip_group(v, i) : i;
 }
 
-/* Past a blank: fixities, effects and local numbers say nothing; a type ends the name. */
+/* ` #2` of what is local to a function; a list of labels behind it keeps its blank, too. */
+static size_t put_local_number(struct name_view v, size_t i, struct name_out *out)
+{
+    size_t end = i + 2;
+    while (end < v.n && name_digit(v.p[end]))
+        end++;
+    name_put(out, v.p + i, end - i);
+    if (name_starts(name_view_from(v, end), " <"))
+        end = name_skip_group(v, end + 1);
+    bool labels = name_starts(name_view_from(v, end), "(");
+    if (name_starts(name_view_from(v, end), " ("))
+        end++, labels = true;
+    if (labels)
+        name_puts(out, " ");
+    return end;
+}
+
+/* Past a blank: fixities and effects say nothing; a type ends the name. */
 static size_t skip_words(struct name_view v, size_t i, bool *full, bool *done)
 {
     static const char *const WORDS[] = {" infix", " prefix", " postfix",
@@ -295,12 +103,6 @@ static size_t skip_words(struct name_view v, size_t i, bool *full, bool *done)
     }
     if (name_starts(rest, " ("))
         return i + 1;
-    if (name_starts(rest, " #")) {
-        i += 2;
-        while (i < v.n && name_digit(v.p[i]))
-            i++;
-        return i;
-    }
     if (name_starts(rest, " -> ") || name_starts(rest, " : "))
         *full = true;
     *done = true;
@@ -338,6 +140,9 @@ static void step(struct swift_scan *s, struct name_out *out)
             }
             name_put(out, s->v.p + s->i++, 1);
         }
+    } else if (c == ' ' && s->i + 2 < s->v.n && s->v.p[s->i + 1] == '#' &&
+               name_digit(s->v.p[s->i + 2])) {
+        s->i = put_local_number(s->v, s->i, out);
     } else if (c == ' ') {
         s->i = skip_words(s->v, s->i, &s->full, &s->done);
     } else {
@@ -389,26 +194,66 @@ static bool put_entity(struct name_view v, struct name_out *out)
     replace(out, start, "__allocating_init", "init");
     replace(out, start, "__isolated_deallocating_deinit", "deinit");
     replace(out, start, "__deallocating_deinit", "deinit");
+    if (name_out_ends(out, ".modify2") || name_out_ends(out, ".read2"))
+        out->n--; /* the second kind of coroutine */
     return module;
+}
+
+/* The conforming type; with sugar in place of a name it is one of the standard library's. */
+static void put_type(struct name_view type, struct name_out *out)
+{
+    size_t start = out->n;
+    size_t end = name_find_outside(type, 0, " : ");
+    struct name_view name = end == NAME_NPOS ? type : name_view_of(type.p, end);
+    struct name_view bare = name;
+    if (name_starts(bare, "<"))
+        bare = name_trim(name_view_from(bare, name_skip_group(bare, 0)));
+    if (name_ends(bare, "?")) {
+        name_puts(out, "Optional");
+    } else if (name_starts(bare, "[") && name_skip_group(bare, 0) == bare.n) {
+        struct name_view inside = name_view_of(bare.p + 1, bare.n > 2 ? bare.n - 2 : 0);
+        bool pairs = name_find_outside(inside, 0, " : ") != NAME_NPOS;
+        name_puts(out, pairs ? "Dictionary" : "Array");
+    } else if (!put_entity(name, out) && end != NAME_NPOS) {
+        drop_module(out, start);
+    }
+}
+
+/* `.getter` of a property or subscript, which belongs to its name. */
+static bool accessor(struct name_view v)
+{
+    static const char *const ACCESSORS[] = {
+        ".getter",
+        ".setter",
+        ".modify",
+        ".read",
+        ".willset",
+        ".didset",
+        ".borrow",
+        ".mutate",
+        ".init",
+        ".materializeForSet",
+        ".unsafeAddressor",
+        ".unsafeMutableAddressor",
+    };
+    for (size_t k = 0; k < sizeof(ACCESSORS) / sizeof(ACCESSORS[0]); k++) {
+        if (name_equals(v, ACCESSORS[k]))
+            return true;
+    }
+    return false;
 }
 
 /* The implementation behind a witness: the conforming type and the requirement's last name. */
 static void put_witness(struct name_view requirement, struct name_view type, struct name_out *out)
 {
     size_t start = out->n;
-    size_t end = name_find_outside(type, 0, " : ");
-    struct name_view name = end == NAME_NPOS ? type : name_view_of(type.p, end);
-    if (!put_entity(name, out) && end != NAME_NPOS)
-        drop_module(out, start);
+    put_type(type, out);
     size_t middle = out->n;
     put_entity(requirement, out);
     size_t dot = middle;
-    for (size_t i = middle; i < out->n && out->p[i] != '('; i++) {
-        static const char *const ACCESSORS[] = {".getter", ".setter", ".modify", ".read"};
-        bool accessor = false;
-        for (size_t k = 0; out->p[i] == '.' && k < 4; k++)
-            accessor = accessor || name_starts(name_view_of(out->p + i, out->n - i), ACCESSORS[k]);
-        if (out->p[i] == '.' && !accessor && i + 1 < out->n)
+    for (size_t i = middle; i + 1 < out->n && out->p[i] != '('; i++) {
+        bool separates = out->p[i] == '.' && i > middle && name_ident_char(out->p[i - 1]);
+        if (separates && !accessor(name_view_of(out->p + i, out->n - i)))
             dot = i;
     }
     if (dot == middle) { /* no type in front of the requirement */
@@ -428,27 +273,48 @@ static bool private_name(struct name_view v)
     return name_starts(v, "_") || name_starts(v, "$");
 }
 
-/* One name after another: `helper(_:) in Feed.load()`. */
+/* Where the function ends and what it stands in begins. A method of a local type may return the type,
+ * which is printed with the same context: `init() -> T #1 in f() in T #1 in f()`. */
+static size_t context_at(struct name_view v)
+{
+    size_t in = name_find_outside(v, 0, " in ");
+    size_t arrow = in == NAME_NPOS ? NAME_NPOS : name_find_outside(v, 0, " -> ");
+    if (arrow == NAME_NPOS || arrow > in)
+        return in;
+    struct name_view type = name_view_from(v, arrow + 4);
+    size_t at = in;
+    for (int tries = 0; at != NAME_NPOS && tries < NAME_NESTING_MAX; tries++) {
+        struct name_view context = name_view_from(v, at + 4);
+        if (type.n > context.n && memcmp(type.p, context.p, context.n) == 0)
+            return at;
+        at = name_find_outside(v, at + 4, " in ");
+    }
+    return in;
+}
+
+/* One name after another: `helper #1 (_:) in Feed.load()`. */
 static void put_chain(struct name_view v, struct name_out *out)
 {
     for (int hops = 0; v.n > 0 && hops < NAME_NESTING_MAX; hops++) {
-        struct name_view type = {v.p, 0};
-        size_t skipped = async_part(v);
-        size_t k = prefix_index(v);
-        while (skipped > 0 || k < PREFIX_COUNT) {
-            v = name_trim(skipped > 0 ? name_view_from(v, skipped) : strip_prefix(v, k, &type));
-            skipped = async_part(v);
-            k = prefix_index(v);
-        }
-        if (value_witness(v) || v.n == 0)
+        struct swift_wrapped w;
+        v = normalize_swift_unwrap(v, &w);
+        if (normalize_swift_value_witness(v) || v.n == 0)
             return;
-        size_t in = name_find_outside(v, 0, " in ");
+        size_t in = context_at(v);
         struct name_view inner = in == NAME_NPOS ? v : name_view_of(v.p, in);
-        if (type.n > 0)
-            put_witness(inner, type, out);
+        v = in == NAME_NPOS ? name_view_of(v.p, 0) : name_view_from(v, in + 4);
+        if (w.is_static)
+            name_puts(out, "static ");
+        if (w.is_member && v.n > 0) { /* `title in Feed` */
+            size_t end = name_find_outside(v, 0, " in ");
+            put_entity(end == NAME_NPOS ? v : name_view_of(v.p, end), out);
+            name_puts(out, ".");
+            v = end == NAME_NPOS ? name_view_of(v.p, 0) : name_view_from(v, end + 4);
+        }
+        if (w.type.n > 0)
+            put_witness(inner, w.type, out);
         else
             put_entity(inner, out);
-        v = in == NAME_NPOS ? name_view_of(v.p, 0) : name_view_from(v, in + 4);
         if (v.n == 0 || private_name(v))
             return;
         name_puts(out, " in ");
@@ -494,10 +360,13 @@ static bool swift_words(struct name_view v)
 
 bool normalize_is_swift(struct name_view v)
 {
-    if (async_part(v) > 0 || prefix_index(v) < PREFIX_COUNT || value_witness(v))
+    if (normalize_swift_prefixed(v) || normalize_swift_value_witness(v))
         return true;
     if (name_find_outside(v, 0, "::") != NAME_NPOS || name_find_outside(v, 0, "operator") == 0)
         return false;
+    size_t in = name_find_outside(v, 0, " in ");
+    if (in != NAME_NPOS && normalize_swift_prefixed(name_view_from(v, in + 4)))
+        return true;
     if (name_starts(v, "(extension in ") || name_find_outside(v, 0, " -> ") != NAME_NPOS ||
         name_find_outside(v, 0, " : ") != NAME_NPOS || swift_words(v))
         return true;

@@ -32,6 +32,13 @@ size_t rules_bucket(const char *first_bytes)
     return (size_t)(hash64(first_bytes, RULES_PREFIX, 0) % RULES_BUCKETS);
 }
 
+/* Patterns need not say `static`: NULL where a name does not. */
+static const char *without_static(const char *key)
+{
+    static const char STATIC[] = "static ";
+    return key && strncmp(key, STATIC, sizeof(STATIC) - 1) == 0 ? key + sizeof(STATIC) - 1 : NULL;
+}
+
 static bool match_one(const struct rule_pattern *pattern, enum pattern_kind kind,
                       const struct rule_subject *s)
 {
@@ -43,9 +50,12 @@ static bool match_one(const struct rule_pattern *pattern, enum pattern_kind kind
         const char *base = strrchr(file, '/');
         return rules_glob(pattern->text, file) || (base && rules_glob(pattern->text, base + 1));
     }
-    case PATTERN_FUNCTION:
+    case PATTERN_FUNCTION: {
+        const char *bare = without_static(s->key);
         return (s->key && *s->key && rules_glob(pattern->text, s->key)) ||
+               (bare && rules_glob(pattern->text, bare)) ||
                (s->shown && rules_glob(pattern->text, s->shown));
+    }
     case PATTERN_KINDS:
         break;
     }
@@ -126,6 +136,7 @@ void rules_match(const struct rules *r, const struct rule_subject *subject,
 {
     memset(ret, 0, sizeof(ret[0]) * RULE_KINDS);
     match_name(r, subject->key, subject, ret);
+    match_name(r, without_static(subject->key), subject, ret);
     if (subject->shown && (!subject->key || strcmp(subject->key, subject->shown) != 0))
         match_name(r, subject->shown, subject, ret);
     for (const struct rule_entry *e = r->loose; e; e = e->next) {

@@ -170,6 +170,12 @@ static bool looks_shared(const struct triple *t, size_t n, uint32_t *ret_only_ca
     return branches >= PLUMBING_BRANCHES && ways >= PLUMBING_WAYS;
 }
 
+static const char *without_static(const char *name)
+{
+    static const char STATIC[] = "static ";
+    return strncmp(name, STATIC, sizeof(STATIC) - 1) == 0 ? name + sizeof(STATIC) - 1 : name;
+}
+
 /* The type or file that a function belongs to. */
 static size_t owner_length(const char *name)
 {
@@ -185,6 +191,8 @@ static size_t owner_length(const char *name)
 
 static bool same_owner(const char *a, const char *b)
 {
+    a = without_static(a);
+    b = without_static(b);
     size_t skip = (a[0] == '-' || a[0] == '+') && (b[0] == '-' || b[0] == '+') ? 1 : 0;
     size_t n = owner_length(a);
     return n > skip && n == owner_length(b) && memcmp(a + skip, b + skip, n - skip) == 0;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "server/http/frames_json.h"
+#include "symbolizer/demangle_swift.h"
 
 enum err api_bundle(const struct http_request *r, const char **ret, struct error *err)
 {
@@ -116,7 +117,8 @@ enum err api_print_stack(struct http_request *r, const struct read_tools *tools,
         return rc;
     /* The rules of now over the frames of then; a cluster that waits for nobody any more was keyed
      * without the frames that never came. */
-    struct key_options options = {.skip_unresolved = !stack->provisional && !stack->pending};
+    struct key_options options = {.skip_unresolved = !stack->provisional && !stack->pending,
+                                  .linkage_key = demangle_swift_key};
     rc = cluster_key_of(r->services->rules, &options, stack->bundle_id, &resolved, tools->arena,
                         &verdict, err);
     if (rc != ERR_OK)

@@ -9,6 +9,7 @@
 #include "server/ingest/format_json.h"
 #include "server/ingest/format_native_stack.h"
 #include "server/ingest/intake.h"
+#include "symbolizer/demangle_swift.h"
 #include "symbolizer/image_map.h"
 
 #define STACKS_MAX 1000
@@ -125,7 +126,7 @@ static enum err symbolicate_one(struct symbolicate *s, struct jout *j,
     struct image_lookup lookup = {.facts = find_facts, .place = place, .ctx = s};
     struct symbolized out;
     struct cluster_verdict verdict;
-    struct key_options options = {.skip_unresolved = false};
+    struct key_options options = {.linkage_key = demangle_swift_key};
     if (!frames || !addresses)
         return error_set(err, ERR_NO_MEMORY, "no memory for a stack");
     for (size_t i = 0; i < stack->count; i++) {

@@ -42,6 +42,7 @@
 #include "server/analysis/frame_memo.h"
 #include "server/jobs/app_images.h"
 #include "storage/storage_read.h"
+#include "symbolizer/demangle_swift.h"
 #include "symbolizer/symbolize.h"
 
 #define PIECE          64 /* stacks of one op */
@@ -143,7 +144,8 @@ static enum err resolve_stack(const struct resolver *r, struct worker *w,
     struct raw_stack raw = {.frames = NULL, .count = 0};
     struct symbolized symbolized = {.missing_count = 0};
     struct cluster_verdict verdict;
-    struct key_options key_options = {.skip_unresolved = p->give_up, .memo = w->memo};
+    struct key_options key_options = {
+        .skip_unresolved = p->give_up, .memo = w->memo, .linkage_key = demangle_swift_key};
     memset(out, 0, sizeof(*out));
     out->stack_id = p->stack_id;
     out->generation = p->generation;

@@ -40,6 +40,28 @@ key() { # ROWS ARGUMENT…: the cluster of the first row
 rows=$row'{"id":"b","frames":["pread","closure #1 in Feed.load()"],"modules":["libsystem_kernel.dylib","Shop"]}\n'
 n=$(printf '%b' "$rows" | "$STALLSYMD" cluster | cut -f 2 | sort -u | wc -l)
 [ "$n" -eq 1 ] || fail "two leaves of one cause are $n clusters"
+
+# Linkage names and what is shown of them are the same functions.
+same() { # NAME NAME…: one cluster
+    first=$(key '{"id":"a","frames":["'"$1"'"]}\n')
+    for name; do
+        [ "$(key '{"id":"a","frames":["'"$name"'"]}\n')" = "$first" ] ||
+            fail "$1 and $name are two clusters"
+    done
+}
+same 'Feed.reload(force:)' '$s4Shop4FeedC6reload5forceySb_tF' '_$s4Shop4FeedC6reload5forceySb_tF' \
+    '$s4Shop4FeedC6reload5forceySb_tFyycfU_' '$s4Shop4FeedC6reload5forceySb_tFyycfU_TA' \
+    '$s4Shop4FeedC6reload5forceySb_tFTf4nd_n' 'Shop.Feed.reload(force: Swift.Bool) -> ()'
+same 'static Feed.run()' '$s4Shop4FeedC3runyyFZ' '_TZFC4Shop4Feed3runfT_T_'
+same 'shop::Cart::load(int)' '_ZN4shop4Cart4loadEi'
+apart() { # NAME NAME: two clusters
+    [ "$(key '{"id":"a","frames":["'"$1"'"]}\n')" != "$(key '{"id":"a","frames":["'"$2"'"]}\n')" ] ||
+        fail "$1 and $2 are one cluster"
+}
+apart 'Feed.run()' 'static Feed.run()'
+apart '$s4Shop4FeedC3runyyF' '$s4Shop4FeedC3runyyFZ'
+apart '$s4Shop4FeedC6shared_WZ' '$s4Shop4CartC6shared_WZ'
+
 printf 'group=all: *\n' >"$work/one.rules"
 [ "$(key "$row" --rules "$work/one.rules")" != "$(key "$row")" ] || fail "--rules changes nothing"
 [ "$(key "$row" --app-image Other)" != "$(key "$row")" ] || fail "--app-image changes nothing"

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "server/analysis/frame_memo.h"
+#include "symbolizer/demangle_swift.h"
 #include "tests/support/stacks.h"
 #include "tests/support/unit.h"
 
@@ -527,10 +529,48 @@ START_TEST(no_memory_is_said)
 }
 END_TEST
 
-UNIT_MAIN("cluster_key", unrelated_stalls_with_equal_waits, idle_apps, what_only_looks_idle,
-          nameless_kernel_frames_do_not_hide_an_idle_loop, the_leaf_and_the_compiler_do_not_matter,
-          keys_do_not_depend_on_lines_or_builds, recursion_is_one_frame, static_twins_stay_apart,
-          equal_names_by_way_of_other_call_sites, the_sdk_is_never_the_cause, vendors_stand_back,
-          system_only, unmappable, provisional, waiting_no_longer, out_of_range,
-          main_is_no_app_frame, depth_and_plumbing, boundaries, groups_categories_owners,
-          classes_by_rule, variants_tell_ways_apart, no_memory_is_said)
+/* What is shown of a variable's first use does not say whose it is. */
+static struct cluster_verdict first_use_of(const char *mangled, const struct key_options *options)
+{
+    struct cluster_verdict v;
+    const struct frame frame = {.function = "one-time initialization function for shared",
+                                .mangled = mangled};
+    const struct resolved_frame resolved = {.status = FRAME_RESOLVED,
+                                            .in_app = true,
+                                            .image_name = "Shop",
+                                            .frames = &frame,
+                                            .frame_count = 1};
+    const struct resolved_stack stack = {&resolved, 1};
+    ck_assert_int_eq(cluster_key_of(rules, options, "com.example.shop", &stack, &arena, &v, NULL),
+                     ERR_OK);
+    return v;
+}
+
+START_TEST(variables_of_two_types)
+{
+    use_rules(NULL);
+    struct key_options options = {.linkage_key = demangle_swift_key,
+                                  .memo = frame_memo_new(rules, 64)};
+    for (int i = 0; i < 2; i++) { /* the second time from the memo */
+        struct cluster_verdict feed = first_use_of("$s4Shop4FeedC6shared_WZ", &options);
+        struct cluster_verdict cart = first_use_of("$s4Shop4CartC6shared_WZ", &options);
+        ck_assert_str_eq(feed.title, "Feed.shared");
+        ck_assert_str_eq(cart.title, "Cart.shared");
+        ck_assert(!same(&feed, &cart));
+    }
+    struct cluster_verdict unknown = first_use_of(NULL, &options);
+    ck_assert_str_eq(unknown.title, "shared");
+    unknown = first_use_of("not Swift's", &options);
+    ck_assert_str_eq(unknown.title, "shared");
+    frame_memo_free(options.memo);
+    done();
+}
+END_TEST
+
+UNIT_MAIN("cluster_key", variables_of_two_types, unrelated_stalls_with_equal_waits, idle_apps,
+          what_only_looks_idle, nameless_kernel_frames_do_not_hide_an_idle_loop,
+          the_leaf_and_the_compiler_do_not_matter, keys_do_not_depend_on_lines_or_builds,
+          recursion_is_one_frame, static_twins_stay_apart, equal_names_by_way_of_other_call_sites,
+          the_sdk_is_never_the_cause, vendors_stand_back, system_only, unmappable, provisional,
+          waiting_no_longer, out_of_range, main_is_no_app_frame, depth_and_plumbing, boundaries,
+          groups_categories_owners, classes_by_rule, variants_tell_ways_apart, no_memory_is_said)

@@ -46,6 +46,28 @@ START_TEST(each_language)
 }
 END_TEST
 
+/* What only the C++ runtime knows stays as it is: the daemon does not ask it. */
+START_TEST(names_from_devices)
+{
+    char out[256];
+    ck_assert(demangle_own("$s4Shop4FeedC3runyyF", out, sizeof(out)));
+    ck_assert_str_eq(out, "Feed.run()");
+    ck_assert(demangle_own("_ZN4shop4main17h0123456789abcdefE", out, sizeof(out)));
+    ck_assert_str_eq(out, "shop::main");
+    ck_assert(demangle_own("__db_query_block_invoke", out, sizeof(out)));
+    ck_assert_str_eq(out, "db_query block");
+    ck_assert(demangle_own("_ZN4shop4mainEv", out, sizeof(out)));
+    ck_assert_str_eq(out, "shop::main()");
+    static const char *const cxx[] = {"_Z3fooIiEDTcl1gfp_EET_", "__Z3fooIiEDTcl1gfp_EET_",
+                                      "___Z3fooIiEDTcl1gfp_EET__block_invoke"};
+    for (size_t i = 0; i < sizeof(cxx) / sizeof(cxx[0]); i++) {
+        ck_assert(demangle(cxx[i], out, sizeof(out)));
+        ck_assert(!demangle_own(cxx[i], out, sizeof(out)));
+        ck_assert_str_eq(out, cxx[i]);
+    }
+}
+END_TEST
+
 START_TEST(small_buffers)
 {
     char out[32];
@@ -124,4 +146,5 @@ START_TEST(prefixes_and_mutations)
 }
 END_TEST
 
-UNIT_MAIN("demangle", each_language, small_buffers, long_names, prefixes_and_mutations)
+UNIT_MAIN("demangle", each_language, names_from_devices, small_buffers, long_names,
+          prefixes_and_mutations)

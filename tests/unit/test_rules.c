@@ -131,6 +131,20 @@ START_TEST(shown_names_match_too)
 }
 END_TEST
 
+START_TEST(patterns_need_not_say_static)
+{
+    struct rules *r = read_rules("drop=a: Feed.load*\n"
+                                 "drop=b: \"static Cart.*\"\n"
+                                 "drop=c image=Shop: *.pay() !Cart.*\n");
+    ck_assert_str_eq(label(r, "", "static Feed.load()", RULE_FATE), "drop a");
+    ck_assert_str_eq(label(r, "", "static Cart.open()", RULE_FATE), "drop b");
+    ck_assert_str_eq(label(r, "", "Cart.open()", RULE_FATE), "");
+    ck_assert_str_eq(label(r, "Shop", "static Till.pay()", RULE_FATE), "drop c");
+    ck_assert_str_eq(label(r, "", "static", RULE_FATE), "");
+    rules_free(r);
+}
+END_TEST
+
 START_TEST(flags_can_be_taken_back)
 {
     struct rules *r = read_rules("boundary=no image=Shop: Main*\nboundary: Main*\n");
@@ -310,6 +324,6 @@ START_TEST(the_default_leaves_apps_alone)
 END_TEST
 
 UNIT_MAIN("rules", globs, the_first_line_of_each_kind_wins, a_match_says_line_and_pattern, matchers,
-          shown_names_match_too, flags_can_be_taken_back, mistakes_are_named, caps,
-          empty_texts_and_line_ends, the_version_is_the_text, the_default_is_good,
-          the_default_leaves_apps_alone)
+          shown_names_match_too, patterns_need_not_say_static, flags_can_be_taken_back,
+          mistakes_are_named, caps, empty_texts_and_line_ends, the_version_is_the_text,
+          the_default_is_good, the_default_leaves_apps_alone)

@@ -258,6 +258,49 @@ START_TEST(nil_uuid)
 }
 END_TEST
 
+/* Linkage names that devices send are shown like those of an index. */
+START_TEST(mangled_device_names)
+{
+    static const struct {
+        const char *symbol;
+        const char *shown;
+    } names[] = {
+        {"$s4Shop4FeedC6reload5forceySb_tFyycfU_", "closure #1 in Feed.reload(force:)"},
+        {"_$s4Shop4FeedC6reloadyyFZ", "static Feed.reload()"},
+        {"_TFC4Shop4Feed3runfT_T_", "Feed.run()"},
+        {"_RNvCs1234_4shop4main", "shop::main"},
+        {"_ZN4shop4FeedC1Ev", "shop::Feed::Feed()"},
+        {"__16-[Feed reload:]_block_invoke_2", "-[Feed reload:] block"},
+    };
+    static const char *const as_they_are[] = {
+        "_Z3fooIiEDTcl1gfp_EET_",
+        "-[Feed reload:]",
+        "$s4Shop4Fee",
+        "db_query",
+    };
+    begin();
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct raw_frame frame = raw(IMAGE_UUID, 1, 0x4010, FRAME_LEAF);
+        frame.symbol = names[i].symbol;
+        struct symbolized out = run(&frame, 1);
+        const struct resolved_frame *f = &out.stack.frames[0];
+        ck_assert_int_eq(f->status, FRAME_NO_SYMBOLS);
+        ck_assert_uint_eq(f->frame_count, 1);
+        ck_assert_str_eq(f->frames[0].function, names[i].shown);
+        ck_assert_str_eq(f->frames[0].mangled, names[i].symbol);
+        ck_assert_str_eq(f->raw.symbol, names[i].symbol);
+    }
+    for (size_t i = 0; i < sizeof(as_they_are) / sizeof(as_they_are[0]); i++) {
+        struct raw_frame frame = raw(IMAGE_NONE, 0, 0, FRAME_RETURN);
+        frame.symbol = as_they_are[i];
+        struct symbolized out = run(&frame, 1);
+        ck_assert_str_eq(out.stack.frames[0].frames[0].function, as_they_are[i]);
+        ck_assert_ptr_null(out.stack.frames[0].frames[0].mangled);
+    }
+    finish();
+}
+END_TEST
+
 /* B72: the device's name serves until there is a better one. */
 START_TEST(device_names)
 {
@@ -428,5 +471,5 @@ START_TEST(empty_stack)
 }
 END_TEST
 
-UNIT_MAIN("symbolize", call_sites, vmaddrs, statuses, nil_uuid, device_names, slide_groups,
-          replaced_index, damaged_index, lost_pages, without_memory, empty_stack)
+UNIT_MAIN("symbolize", call_sites, vmaddrs, statuses, nil_uuid, device_names, mangled_device_names,
+          slide_groups, replaced_index, damaged_index, lost_pages, without_memory, empty_stack)
