@@ -92,7 +92,7 @@ static const struct config_key KEYS[] = {
            "Cluster without an image's symbol file after so many hours."),
 
     NUMBER(retention, report_days, "30", 1, 3650, "Single reports are kept so long."),
-    NUMBER(retention, retry_days, "3", 3, 365, "A report sent again within it counts once."),
+    NUMBER(retention, retry_days, "3", 3, 60, "A report sent again within it counts once."),
     NUMBER(retention, image_set_days, "30", 1, 3650, "Image sets are kept so long unused."),
     NUMBER(retention, interval_ms, "1000", 10, 3600000, "How often housekeeping looks."),
     NUMBER(retention, idle_ms, "30000", 100, 86400000,

@@ -12,7 +12,8 @@ enum err mem_daily(struct mem_storage *m, size_t app, enum mem_value_kind kind, 
         if (s->days[i].app == app && s->days[i].kind == kind && s->days[i].day == day)
             d = &s->days[i];
     }
-    *ret_allowed = (d ? d->added : 0) < m->daily_values;
+    uint64_t cap = (uint64_t)m->daily_values * (kind == MEM_MEMBER ? GROUP_MEMBERS_PER_VALUE : 1);
+    *ret_allowed = (d ? d->added : 0) < cap;
     if (!*ret_allowed)
         return ERR_OK;
     if (!d) {
@@ -151,11 +152,16 @@ static void groups_changed(struct mem_state *s, const struct changed_groups *c)
     }
 }
 
-static enum err learn_member(struct mem_storage *m, const struct op_image *o,
-                             struct changed_groups *changed, struct error *err)
+static enum err learn_member(struct mem_storage *m, size_t app, int32_t day,
+                             const struct op_image *o, struct changed_groups *changed,
+                             struct error *err)
 {
+    bool allowed = true;
     if (!o->in_group || mem_is_member(m->work, &o->group, &o->id))
         return ERR_OK;
+    enum err rc = mem_daily(m, app, MEM_MEMBER, day, &allowed, err);
+    if (rc || !allowed)
+        return rc;
     struct mem_member *member = mem_add(m->work, members);
     if (!member)
         return mem_no_memory(err);
@@ -178,7 +184,7 @@ enum err mem_learn_images(struct mem_storage *m, size_t app, int32_t day,
         if (!rc)
             rc = learn_place(m, app, day, o, &placed, err);
         if (!rc)
-            rc = learn_member(m, o, &changed, err);
+            rc = learn_member(m, app, day, o, &changed, err);
         for (size_t k = 0; placed && k < s->members_count; k++) {
             if (uuid_equal(&s->members[k].uuid, &o->id))
                 note_group(&changed, &s->members[k].group);

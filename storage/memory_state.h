@@ -31,6 +31,7 @@ enum mem_value_kind {
     MEM_IMAGE,
     MEM_IMAGE_SET,
     MEM_LAYOUT,
+    MEM_MEMBER,
 };
 
 struct mem_app {

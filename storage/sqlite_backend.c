@@ -174,20 +174,23 @@ static enum err sqlite_reader_open(struct storage *base, struct storage_reader *
     return ERR_OK;
 }
 
-static enum err sqlite_read_begin(struct storage_reader *base, struct error *err)
-{
-    struct sqlite_reader *r = sqlite_reader_of(base);
-    if (clock_mono_ms() > r->deadline_mono_ms)
-        return error_set(err, ERR_LIMIT, "query took too long");
-    return sql_run0(&r->conn, SQL_BEGIN_READ, err);
-}
-
 static void sqlite_read_end(struct storage_reader *base)
 {
     struct sqlite_reader *r = sqlite_reader_of(base);
     for (size_t i = 0; i < SQL_QUERIES; i++)
         sql_end(r->conn.stmts[i]);
     (void)sql_run0(&r->conn, SQL_ROLLBACK, NULL);
+}
+
+static enum err sqlite_read_begin(struct storage_reader *base, struct error *err)
+{
+    struct sqlite_reader *r = sqlite_reader_of(base);
+    if (clock_mono_ms() > r->deadline_mono_ms)
+        return error_set(err, ERR_LIMIT, "query took too long");
+    /* The deadline may have hit the end of the read before, too. */
+    if (!sqlite3_get_autocommit(r->conn.db))
+        sqlite_read_end(base);
+    return sql_run0(&r->conn, SQL_BEGIN_READ, err);
 }
 
 const struct storage_backend storage_backend_sqlite = {

@@ -45,7 +45,8 @@ enum err sqlite_daily(struct sqlite_storage *s, int64_t app_id, enum dict_kind k
                           sql_int(kind), sql_int(day));
     if (rc)
         return rc;
-    *ret_allowed = added < (int64_t)s->daily_values;
+    int64_t cap = (int64_t)s->daily_values * (kind == DICT_MEMBER ? GROUP_MEMBERS_PER_VALUE : 1);
+    *ret_allowed = added < cap;
     if (!*ret_allowed)
         return ERR_OK;
     return sql_run(&s->conn, SQL_DICT_DAY_ADD, err, sql_int(app_id), sql_int(kind), sql_int(day));

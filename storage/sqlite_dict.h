@@ -26,6 +26,7 @@ enum dict_kind {
     DICT_IMAGE = 7,
     DICT_IMAGE_SET = 8,
     DICT_LAYOUT = 9,
+    DICT_MEMBER = 10,
 };
 
 struct dict_app {

@@ -188,15 +188,21 @@ static enum err learn_place(struct sqlite_storage *s, int64_t app_id, int32_t da
     return sqlite_layout_learn(s, &i->id, i->vmaddr, 0, false, ret_changed, err);
 }
 
-static enum err learn_member(struct sqlite_storage *s, const struct op_image *i,
-                             struct uuid_list *changed, struct error *err)
+static enum err learn_member(struct sqlite_storage *s, int64_t app_id, int32_t day,
+                             const struct op_image *i, struct uuid_list *changed, struct error *err)
 {
+    int64_t known = 0;
     int64_t placed = 0;
-    enum err rc =
-        sql_run(&s->conn, SQL_MEMBER_INSERT, err, uuid_value(&i->group), uuid_value(&i->id));
-    if (rc || sqlite3_changes(s->conn.db) == 0)
+    bool allowed = true;
+    enum err rc = sql_get(&s->conn, SQL_MEMBER_KNOWN, 0, &known, err, uuid_value(&i->group),
+                          uuid_value(&i->id));
+    if (!rc && !known)
+        rc = sqlite_daily(s, app_id, DICT_MEMBER, day, &allowed, err);
+    if (rc || known || !allowed)
         return rc;
-    rc = sql_get(&s->conn, SQL_LAYOUT_KNOWN, 0, &placed, err, uuid_value(&i->id));
+    rc = sql_run(&s->conn, SQL_MEMBER_INSERT, err, uuid_value(&i->group), uuid_value(&i->id));
+    if (!rc)
+        rc = sql_get(&s->conn, SQL_LAYOUT_KNOWN, 0, &placed, err, uuid_value(&i->id));
     if (!rc && placed)
         rc = uuid_list_add(changed, &s->scratch, &i->group, err);
     return rc;
@@ -210,7 +216,7 @@ static enum err learn(struct sqlite_storage *s, int64_t app_id, int32_t day,
     if (!rc && i->has_vmaddr && i->kind == IMAGE_UUID)
         rc = learn_place(s, app_id, day, i, &placed, err);
     if (!rc && i->in_group)
-        rc = learn_member(s, i, changed, err);
+        rc = learn_member(s, app_id, day, i, changed, err);
     if (!rc && placed)
         rc = sqlite_groups_of(s, &i->id, changed, err);
     return rc;

@@ -74,9 +74,9 @@ static enum err claim_id(struct batch *w, struct op_report *r, int64_t report_id
     /* A day ahead, too: the server's clock may have been set back. */
     for (int64_t d = day - s->retry_days; d <= day + 1; d++) {
         int64_t seen = 0;
-        enum err rc = d == day
-                          ? ERR_OK
-                          : sql_get(&s->conn, SQL_REPORT_ID_SEEN, 0, &seen, err, sql_int(d), hash);
+        if (d == day || d < s->first_day || d > s->last_day)
+            continue;
+        enum err rc = sql_get(&s->conn, SQL_REPORT_ID_SEEN, 0, &seen, err, sql_int(d), hash);
         if (rc)
             return rc;
         if (seen) {

@@ -19,6 +19,10 @@
 /* That an image set was used is noted at most so often. */
 #define IMAGE_SET_TOUCH_MS ((int64_t)3600000)
 
+/* Members of slide groups an app may bring a day, for each of its daily values: one new OS build has
+ * as many as a process has system images. */
+#define GROUP_MEMBERS_PER_VALUE 16
+
 struct storage_backend;
 
 struct storage {

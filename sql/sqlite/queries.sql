@@ -122,8 +122,11 @@ INSERT INTO layouts (uuid, vmaddr, size, trusted) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (uuid) DO UPDATE
 SET vmaddr = excluded.vmaddr, size = excluded.size, trusted = excluded.trusted;
 
+-- name: member_known
+SELECT 1 FROM group_members WHERE group_uuid = ?1 AND uuid = ?2;
+
 -- name: member_insert
-INSERT INTO group_members (group_uuid, uuid) VALUES (?1, ?2) ON CONFLICT DO NOTHING;
+INSERT INTO group_members (group_uuid, uuid) VALUES (?1, ?2);
 
 -- name: groups_of
 SELECT group_uuid FROM group_members WHERE uuid = ?1;

@@ -359,6 +359,32 @@ static struct write_op *member(const char *id, uint32_t stack, uint32_t image, b
     return op;
 }
 
+/* Clients name the members of a slide group: what they can add in a day has an end. */
+void suite_group_members_are_capped(struct suite *s)
+{
+    enum { CAP = 2 * 16, SENT = CAP + 8 };
+    struct error err;
+    struct layout_row *rows;
+    size_t count;
+    uint32_t files[SENT];
+    struct uuid group = suite_uuid(SUITE_GROUP);
+    s->options.daily_values = 2;
+    if (strcmp(s->backend, "memory") == 0)
+        suite_close(s), suite_open(s, "memory");
+    s->options.daily_values = 2;
+    suite_reopen(s);
+    for (uint32_t i = 0; i < SENT; i++) {
+        char id[16];
+        snprintf(id, sizeof(id), "m%u", i);
+        files[i] = 1000 + i;
+        suite_apply(s, member(id, 4, files[i], false));
+    }
+    /* Members show once their place is known. */
+    suite_index(s, files, SENT, 1);
+    ck_assert_int_eq(read_group(s->reader, &group, &s->arena, &rows, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, CAP);
+}
+
 void suite_slide_groups(struct suite *s)
 {
     struct error err;

@@ -125,6 +125,7 @@ extern const size_t suite_case_count;
     X(repend_all_users)                                                                            \
     X(richer_index_replaces)                                                                       \
     X(slide_groups)                                                                                \
+    X(group_members_are_capped)                                                                    \
     X(layouts_are_learnt)                                                                          \
     X(give_up_on_old_ones)                                                                         \
     X(uploads_and_slices)                                                                          \

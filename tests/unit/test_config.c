@@ -209,9 +209,9 @@ END_TEST
 START_TEST(bounds_are_inclusive)
 {
     static const char *const below[] = {
-        ":2: [retention] retry_days = 2: a number from 3 to 365 is wanted", NULL};
+        ":2: [retention] retry_days = 2: a number from 3 to 60 is wanted", NULL};
     static const char *const above[] = {
-        ":2: [retention] retry_days = 366: a number from 3 to 365 is wanted", NULL};
+        ":2: [retention] retry_days = 61: a number from 3 to 60 is wanted", NULL};
     static const char *const huge[] = {
         ":2: [http] upload_bytes = 17179869184G: a size (K, M, G) from 1M to 1024G is wanted",
         ":3: [http] port = 18446744073709551616: a number from 0 to 65535 is wanted",
@@ -219,7 +219,7 @@ START_TEST(bounds_are_inclusive)
     struct config c;
     struct error err;
     refuses("[retention]\nretry_days = 2\n", below);
-    refuses("[retention]\nretry_days = 366\n", above);
+    refuses("[retention]\nretry_days = 61\n", above);
     refuses("[http]\nupload_bytes = 17179869184G\nport = 18446744073709551616\nthreads =\n", huge);
     const char *path = file_with("[retention]\nretry_days = 3\nreport_days = 3650\n");
     ck_assert_msg(config_load(path, NULL, &c, NULL, &err) == ERR_OK, "%s", err.text);
