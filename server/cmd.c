@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 int cmd_usage(const struct cmd *cmd, const char *fmt, ...)
 {
@@ -19,4 +20,22 @@ int cmd_failed(const struct cmd *cmd, const struct error *err)
 {
     fprintf(stderr, "stallsymd %s: %s\n", cmd->name, err->text);
     return CMD_FAILED;
+}
+
+int cmd_config_path(const struct cmd *cmd, int argc, char **argv, const char **ret_path)
+{
+    const char *path = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "-c", 2) != 0)
+            return cmd_usage(cmd, "%s \"%s\"", *argv[i] == '-' ? "unknown option" : "unexpected",
+                             argv[i]);
+        if (argv[i][2])
+            path = argv[i] + 2;
+        else if (i + 1 < argc)
+            path = argv[++i];
+        else
+            return cmd_usage(cmd, "-c needs a file");
+    }
+    *ret_path = path;
+    return CMD_OK;
 }

@@ -44,5 +44,7 @@ extern const struct cmd cmd_version;
 int cmd_usage(const struct cmd *cmd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "stallsymd NAME: text" on standard error; returns CMD_FAILED. */
 int cmd_failed(const struct cmd *cmd, const struct error *err);
+/* The command line of a command that takes [-c FILE] alone; NULL without it. CMD_OK or CMD_USAGE. */
+int cmd_config_path(const struct cmd *cmd, int argc, char **argv, const char **ret_path);
 
 #endif

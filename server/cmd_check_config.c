@@ -5,8 +5,22 @@
 
 #include "server/cmd.h"
 #include "server/config.h"
+#include "server/rules_file.h"
 
 #define TEXT_MAX ((size_t)1024 * 1024)
+
+/* What the configuration names is read too: `run` would stop at it. */
+static bool files_are_good(const struct config *config)
+{
+    struct rules *rules = NULL;
+    struct error err;
+    if (rules_file_read(config->clusters.rules, &rules, &err) != ERR_OK) {
+        fprintf(stderr, "[clusters] rules: %s\n", err.text);
+        return false;
+    }
+    rules_free(rules);
+    return true;
+}
 
 static int report(const char *path, bool print)
 {
@@ -16,20 +30,19 @@ static int report(const char *path, bool print)
     int status = CMD_OK;
     buf_init(&text, TEXT_MAX);
     if (config_load(path, environ, &config, &text, &err) != ERR_OK) {
+        status = text.len > 0 ? CMD_FAILED : cmd_failed(&cmd_check_config, &err);
         fputs(text.data ? text.data : "", stderr);
         buf_done(&text);
-        return CMD_FAILED;
+        return status;
     }
     config_unknown_environment(environ, &text);
     if (text.len > 0)
         fputs(text.data, stderr);
     buf_clear(&text);
-    if (!print)
-        puts("OK");
-    else if (config_print(&config, &text))
-        fputs(text.data, stdout);
-    else
+    if (!files_are_good(&config) || (print && !config_print(&config, &text)))
         status = CMD_FAILED;
+    else
+        fputs(print ? text.data : "OK\n", stdout);
     config_done(&config);
     buf_done(&text);
     return status;
@@ -60,8 +73,8 @@ const struct cmd cmd_check_config = {
     .name = "check-config",
     .help = "says what is wrong with a configuration",
     .synopsis = "[-c FILE] [--print]",
-    .details = "Reads FILE (without it: the defaults) and the environment as `run` does.\n"
-               "Prints OK, or each mistake with its file and line on standard error.\n"
+    .details = "Reads FILE (without it: the defaults), the environment and the cluster rules as\n"
+               "`run` does. Prints OK, or each mistake with its file and line on standard error.\n"
                "\n"
                "  --print   instead of OK every key with the value in force",
     .run = run,

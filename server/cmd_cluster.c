@@ -15,6 +15,7 @@
 #include "server/analysis/normalize.h"
 #include "server/analysis/similar.h"
 #include "server/cmd.h"
+#include "server/rules_file.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/demangle_swift.h"
 
@@ -37,38 +38,6 @@ struct cluster_run {
     size_t capacity;
     size_t line;
 };
-
-static enum err read_rules_file(const char *path, struct rules **ret, struct error *err)
-{
-    struct buf text;
-    buf_init(&text, RULES_TEXT_MAX + 1);
-    enum err e = ERR_OK;
-    FILE *f = fopen(path, "rb");
-    if (!f) {
-        e = error_errno(err, errno, "%s", path);
-        goto out;
-    }
-    char chunk[16384];
-    size_t n;
-    while ((n = fread(chunk, 1, sizeof(chunk), f)) > 0) {
-        if (!buf_put(&text, chunk, n)) {
-            e = error_set(err, ERR_LIMIT, "%s: more than %d bytes", path, RULES_TEXT_MAX);
-            goto out;
-        }
-    }
-    if (ferror(f)) {
-        e = error_errno(err, errno, "%s", path);
-        goto out;
-    }
-    e = rules_new(text.data ? text.data : "", text.len, ret, err);
-    if (e != ERR_OK)
-        error_prefix(err, "%s", path);
-out:
-    if (f)
-        fclose(f);
-    buf_done(&text);
-    return e;
-}
 
 static enum err bad_row(const struct cluster_run *run, struct error *err, const char *what)
 {
@@ -278,8 +247,7 @@ static int run_cluster(int argc, char **argv)
         else
             return cmd_usage(&cmd_cluster, "unexpected \"%s\"", argv[i]);
     }
-    enum err e =
-        rules_path ? read_rules_file(rules_path, &rules, &err) : rules_new_default(&rules, &err);
+    enum err e = rules_file_read(rules_path, &rules, &err);
     if (e != ERR_OK)
         return cmd_failed(&cmd_cluster, &err);
     run.rules = rules;
@@ -300,7 +268,7 @@ static int run_cluster(int argc, char **argv)
 
 const struct cmd cmd_cluster = {
     .name = "cluster",
-    .help = "tell which rows of named frames have one cause",
+    .help = "tells which rows of named frames have one cause",
     .synopsis = "[--rules FILE] [--app-image NAME] [--no-merge] < ROWS.jsonl",
     .details =
         "Reads one JSON object a line, {\"id\", \"frames\": [name, …], \"modules\": [image, …],\n"

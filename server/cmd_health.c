@@ -74,10 +74,9 @@ static int run(int argc, char **argv)
     struct config config;
     struct error err;
     int fd = -1;
-    if (argc == 3 && strcmp(argv[1], "-c") == 0)
-        path = argv[2];
-    else if (argc != 1)
-        return cmd_usage(&cmd_health, "takes -c FILE and nothing else");
+    int status = cmd_config_path(&cmd_health, argc, argv, &path);
+    if (status != CMD_OK)
+        return status;
     if (config_load(path, environ, &config, NULL, &err) != ERR_OK)
         return cmd_failed(&cmd_health, &err);
     enum err rc = dial(config.http.address, config.http.port, &fd, &err);

@@ -67,8 +67,6 @@ static int parse_option(int option, const char *value, struct arguments *a)
         if (child_limits_parse(value, &a->limits, &err) != ERR_OK)
             return cmd_usage(&cmd_index, "%s", err.text);
         return CMD_OK;
-    case ':':
-        return cmd_usage(&cmd_index, "an option lacks its value");
     default:
         return cmd_usage(&cmd_index, "unknown option");
     }
@@ -80,6 +78,10 @@ static int parse_arguments(int argc, char **argv, struct arguments *a)
     optind = 1;
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":o:", OPTIONS, NULL)) != -1) {
+        if (option == '?' || option == ':')
+            return cmd_usage(&cmd_index, "%s %s",
+                             option == '?' ? "unknown option" : "no value given for",
+                             argv[optind - 1]);
         int status = parse_option(option, optarg, a);
         if (status != CMD_OK)
             return status;

@@ -47,20 +47,14 @@ static int migrate(const struct config *config)
 static int run(int argc, char **argv)
 {
     const char *path = NULL;
-    int opt;
-    opterr = 0;
-    while ((opt = getopt(argc, argv, "c:")) != -1) {
-        if (opt != 'c')
-            return cmd_usage(&cmd_migrate, "unknown option or missing value: %s", argv[optind - 1]);
-        path = optarg;
-    }
-    if (optind < argc)
-        return cmd_usage(&cmd_migrate, "unexpected argument \"%s\"", argv[optind]);
+    int status = cmd_config_path(&cmd_migrate, argc, argv, &path);
+    if (status != CMD_OK)
+        return status;
     struct config config;
     struct error err;
     if (config_load(path, environ, &config, NULL, &err) != ERR_OK)
         return cmd_failed(&cmd_migrate, &err);
-    int status = migrate(&config);
+    status = migrate(&config);
     config_done(&config);
     return status;
 }

@@ -146,27 +146,22 @@ static int run_daemon(const char *path, const struct config *config)
 static int run(int argc, char **argv)
 {
     const char *path = NULL;
-    int opt;
-    opterr = 0;
-    while ((opt = getopt(argc, argv, "c:")) != -1) {
-        if (opt != 'c')
-            return cmd_usage(&cmd_run, "unknown option or missing value: %s", argv[optind - 1]);
-        path = optarg;
-    }
-    if (optind < argc)
-        return cmd_usage(&cmd_run, "unexpected argument \"%s\"", argv[optind]);
+    int status = cmd_config_path(&cmd_run, argc, argv, &path);
+    if (status != CMD_OK)
+        return status;
     struct config config;
     struct error err;
     struct buf problems;
     buf_init(&problems, PROBLEMS_MAX);
     if (config_load(path, environ, &config, &problems, &err) != ERR_OK) {
-        fprintf(stderr, "%s", problems.data ? problems.data : "");
+        status = problems.len > 0 ? CMD_FAILED : cmd_failed(&cmd_run, &err);
+        fputs(problems.data ? problems.data : "", stderr);
         buf_done(&problems);
-        return cmd_failed(&cmd_run, &err);
+        return status;
     }
     buf_done(&problems);
     warn_of_variables();
-    int status = run_daemon(path, &config);
+    status = run_daemon(path, &config);
     config_done(&config);
     return status;
 }

@@ -395,11 +395,8 @@ enum err config_load(const char *path, char *const *environment, struct config *
     for (size_t i = 0; i < count; i++)
         set_or_complain(&l, &keys[i], keys[i].initial, "built-in default");
     enum err rc = path ? read_file(path, &text, err) : ERR_OK;
-    if (rc != ERR_OK) {
-        if (problems && err)
-            buf_printf(problems, "%s\n", err->text);
+    if (rc != ERR_OK)
         goto out;
-    }
     if (text.len > 0)
         read_lines(&l, path, text.data);
     read_environment(&l, environment);

@@ -28,11 +28,11 @@
 #include "server/first_token.h"
 #include "server/http/http_server.h"
 #include "server/jobs/housekeeping.h"
+#include "server/rules_file.h"
 #include "storage/storage_read.h"
 #include "symbolizer/sigbus_guard.h"
 
-#define RULES_FILE_MAX ((size_t)4 * 1024 * 1024)
-#define START_ARENA    ((size_t)1024 * 1024 * 1024)
+#define START_ARENA ((size_t)1024 * 1024 * 1024)
 
 /* The writer starts before the resolver and stops after it. */
 struct bell {
@@ -106,37 +106,9 @@ static enum err start_folder(struct daemon *d, struct error *err)
     return data_dir_open(d->config->storage.dir, &d->dir, err);
 }
 
-static enum err read_rules(FILE *f, const char *path, struct rules **ret, struct error *err)
-{
-    enum err rc = ERR_OK;
-    char *text = malloc(RULES_FILE_MAX);
-    if (!text)
-        return error_set(err, ERR_NO_MEMORY, "no memory to read %s", path);
-    size_t n = fread(text, 1, RULES_FILE_MAX, f);
-    if (ferror(f))
-        rc = error_errno(err, errno, "cannot read the cluster rules %s", path);
-    else if (n == RULES_FILE_MAX)
-        rc = error_set(err, ERR_LIMIT, "the cluster rules %s are too large", path);
-    else if (rules_new(text, n, ret, err) != ERR_OK)
-        rc = error_prefix(err, "%s", path);
-    free(text);
-    return rc;
-}
-
-static enum err read_rules_file(const char *path, struct rules **ret, struct error *err)
-{
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return error_errno(err, errno, "cannot open the cluster rules %s", path);
-    enum err rc = read_rules(f, path, ret, err);
-    fclose(f);
-    return rc;
-}
-
 static enum err start_rules(struct daemon *d, struct error *err)
 {
-    const char *path = d->config->clusters.rules;
-    return *path ? read_rules_file(path, &d->rules, err) : rules_new_default(&d->rules, err);
+    return rules_file_read(d->config->clusters.rules, &d->rules, err);
 }
 
 static enum err start_memory(struct daemon *d, struct error *err)

@@ -153,6 +153,7 @@ def configuration():
             assert answer.returncode == 1, answer
             assert '%s:2: there is no key "prot" in [http]' % conf in answer.stderr, answer
             assert '%s:3: [http] port = 70000' % conf in answer.stderr, answer
+            assert answer.stderr.count('prot') == 1, answer
         conf.write_text('[http]\nport = 1234\n')
         answer = run(['check-config', '-c', str(conf)])
         assert answer.returncode == 0 and answer.stdout == 'OK\n', answer
@@ -160,6 +161,16 @@ def configuration():
         assert 'port = 1234\n' in answer.stdout and 'level = debug\n' in answer.stdout, answer
         answer = run(['check-config'], {'STALLSYM_HTTP_PROT': '1'})
         assert answer.returncode == 0 and 'STALLSYM_HTTP_PROT names no key' in answer.stderr, answer
+        conf.write_text('[clusters]\nrules = %s\n' % (d.folder / 'x.rules'))
+        for text, wanted in ((None, 'cannot open the cluster rules'), ('nonsense\n', 'x.rules: ')):
+            if text:
+                (d.folder / 'x.rules').write_text(text)
+            for command in ('run', 'check-config'):
+                answer = run([command, '-c', str(conf)])
+                assert answer.returncode == 1 and wanted in answer.stderr, answer
+        for command in ('run', 'migrate', 'health'):
+            answer = run([command, '--port', '1'])
+            assert answer.returncode == 2 and 'unknown option "--port"' in answer.stderr, answer
         assert run(['run', '-c']).returncode == 2
         assert run(['run', 'x']).returncode == 2
         assert run(['check-config', '--what']).returncode == 2
