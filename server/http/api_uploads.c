@@ -2,7 +2,8 @@
  * DESIGN. A POST /v1/symbols goes through these hands, one after another:
  *
  *   door      body to the spool (upload.c)                      upload_end -> spooled
- *   reader    is a body with this SHA-256 indexed already?      look_up    -> looked_up
+ *   reader    is a body with this SHA-256 indexed, and are      look_up    -> looked_up
+ *             its indexes whole? (sent again is how they are mended)
  *   writer    one WRITE_UPLOAD for each part that is new        write_next -> written
  *   indexer   with wait=1: each new upload in turn              wait_next  -> waited
  *   reader    the state of every part, printed                  print_state
@@ -18,6 +19,7 @@
 #include "server/http/problem.h"
 #include "server/http/symbols_json.h"
 #include "server/http/upload.h"
+#include "server/jobs/index_install.h"
 
 /* What the query said, beside the upload itself. */
 struct upload_request {
@@ -187,6 +189,16 @@ static void write_next(struct http_request *r)
 
 /* --- known already? --------------------------------------------------------------------------- */
 
+static bool indexes_are_sound(const struct http_request *r, const struct upload_row *row)
+{
+    for (size_t i = 0; i < row->slice_count; i++) {
+        const struct slice_row *s = &row->slices[i];
+        if (s->indexed && s->current && !index_is_sound(r->services->blobs, &s->uuid))
+            return false;
+    }
+    return true;
+}
+
 static enum err look_up(struct http_request *r, const struct read_tools *tools, struct error *err)
 {
     struct upload *u = ((struct upload_request *)r->state)->upload;
@@ -194,7 +206,7 @@ static enum err look_up(struct http_request *r, const struct read_tools *tools, 
         struct upload_part *p = u->parts[i];
         struct upload_row row;
         enum err rc = read_upload_by_sha256(tools->storage, p->sha256, tools->arena, &row, err);
-        if (rc == ERR_NOT_FOUND)
+        if (rc == ERR_NOT_FOUND || (rc == ERR_OK && !indexes_are_sound(r, &row)))
             continue;
         if (rc != ERR_OK)
             return rc;

@@ -169,19 +169,25 @@ static bool is_outdone(const struct installed *all, size_t index)
     return false;
 }
 
-/* The index in use, NULL when there is none or its file is gone. */
+bool index_is_sound(const struct blob_store *blobs, const struct uuid *uuid)
+{
+    char path[PATH_MAX];
+    struct op_slice s = {.uuid = *uuid};
+    return blob_store_index_path(blobs, uuid, path, sizeof(path)) &&
+           check_index(path, &s, NULL) == ERR_OK;
+}
+
+/* The index in use, NULL when there is none or its file is gone or damaged. */
 static enum err find_current(const struct index_install *in, const struct uuid *uuid,
                              struct arena *arena, struct slice_row **ret, struct error *err)
 {
-    char path[PATH_MAX];
     struct slice_row *rows = NULL;
     size_t count = 0;
     *ret = NULL;
     enum err rc = read_symbol(in->reader, uuid, arena, &rows, &count, err);
     if (rc == ERR_NOT_FOUND)
         return ERR_OK;
-    if (rc == ERR_OK && count > 0 && rows[0].current &&
-        blob_store_index_path(in->blobs, uuid, path, sizeof(path)) && access(path, R_OK) == 0)
+    if (rc == ERR_OK && count > 0 && rows[0].current && index_is_sound(in->blobs, uuid))
         *ret = &rows[0];
     return rc;
 }

@@ -46,6 +46,8 @@ struct installed {
 
 enum err index_install(const struct index_install *in, const struct slice_report *reports,
                        size_t count, struct arena *arena, struct installed *ret, struct error *err);
+/* Whether the UUID's index is in the store and whole; reads all of it. */
+bool index_is_sound(const struct blob_store *blobs, const struct uuid *uuid);
 /* The same slices as failed ones, for an upload that failed as a whole. */
 enum err index_install_none(const struct slice_report *reports, size_t count, const char *reason,
                             struct arena *arena, struct installed *ret, struct error *err);

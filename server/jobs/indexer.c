@@ -409,6 +409,8 @@ static void *run(void *arg)
             until = clock_mono_ms() + RETRY_MS;
             if (rc != ERR_BUSY)
                 log_trouble("upload has to wait", id, &err);
+            /* Nobody can say how long: whoever waits is told that it is queued. */
+            call_waiters(take_waiters(x, 0), ERR_BUSY);
         }
     }
     return NULL;

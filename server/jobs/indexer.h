@@ -50,7 +50,8 @@ void indexer_quiesce(struct indexer *x);
 void indexer_stop(struct indexer *x);
 /* There is a new queued upload. */
 void indexer_ring(struct indexer *x);
-/* `done` is called once the upload is indexed or failed (at once, on this thread, if it is). */
+/* `done` is called once the upload is indexed or failed (at once, on this thread, if it is), with
+ * ERR_BUSY when it stays queued: the storage is in trouble, or the indexer stops. */
 enum err indexer_wait(struct indexer *x, uint64_t upload_id, void (*done)(void *ctx, enum err rc),
                       void *ctx, struct error *err);
 

@@ -1,8 +1,10 @@
 /* Uploads to index files, with a child that does what the test says, then with the real one.
  * Covers: server/jobs/indexer.c server/jobs/index_install.c */
+#include "server/jobs/index_install.h"
 #include "server/jobs/indexer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -370,8 +372,63 @@ START_TEST(an_index_that_was_lost_is_put_back)
     ck_assert_int_eq(unlink(path), 0);
     index_cache_changed(rig.cache, &a);
     ck_assert_uint_eq(functions_in_use(UUID_A), 0);
+    ck_assert(!index_is_sound(rig.blobs, &a));
     finish(upload(slice("one", UUID_A, UUID_A ".gsym", 7, 'a')));
     ck_assert_uint_eq(functions_in_use(UUID_A), 3);
+    ck_assert(index_is_sound(rig.blobs, &a));
+    teardown();
+}
+END_TEST
+
+START_TEST(a_damaged_index_is_replaced)
+{
+    char path[512];
+    struct uuid a = uuid_of(UUID_A);
+    setup();
+    start_indexer();
+    prepare("one", UUID_A, 3, 0x100000000);
+    finish(upload(slice("one", UUID_A, UUID_A ".gsym", 7, 'a')));
+    ck_assert(blob_store_index_path(rig.blobs, &a, path, sizeof(path)));
+    for (int cut = 0; cut <= 1; cut++) {
+        struct stat st;
+        ck_assert_int_eq(stat(path, &st), 0);
+        uint8_t byte = 0;
+        int fd = open(path, O_RDWR);
+        ck_assert_int_eq(pread(fd, &byte, 1, st.st_size / 2), 1);
+        byte ^= 0x55;
+        ck_assert_int_eq(pwrite(fd, &byte, 1, st.st_size / 2), 1);
+        ck_assert_int_eq(cut ? ftruncate(fd, 100) : 0, 0);
+        close(fd);
+        ck_assert(!index_is_sound(rig.blobs, &a));
+        index_cache_changed(rig.cache, &a);
+        finish(upload(slice("one", UUID_A, UUID_A ".gsym", 7, 'a')));
+        ck_assert(index_is_sound(rig.blobs, &a));
+        ck_assert_uint_eq(functions_in_use(UUID_A), 3);
+    }
+    teardown();
+}
+END_TEST
+
+/* Waiting has an end when the storage has none; the upload is done later all the same. */
+START_TEST(trouble_is_told_to_who_waits)
+{
+    char work[512], aside[512];
+    struct wait w;
+    struct error err;
+    setup();
+    start_indexer();
+    prepare("one", UUID_A, 3, 0x100000000);
+    snprintf(work, sizeof(work), "%s/work", rig.dir);
+    snprintf(aside, sizeof(aside), "%s/aside", rig.dir);
+    ck_assert_int_eq(rename(work, aside), 0);
+    uint64_t id = upload(slice("one", UUID_A, UUID_A ".gsym", 7, 'a'));
+    wait_init(&w);
+    ck_assert_int_eq(indexer_wait(indexer, id, on_done, &w, &err), ERR_OK);
+    indexer_ring(indexer);
+    wait_called(&w);
+    ck_assert_int_eq(w.rc, ERR_BUSY);
+    ck_assert_int_eq(rename(aside, work), 0);
+    ck_assert_int_eq(finish(id).state, UPLOAD_INDEXED);
     teardown();
 }
 END_TEST
@@ -527,7 +584,8 @@ START_TEST(the_real_program)
 }
 END_TEST
 
-UNIT_MAIN("indexer", an_upload_becomes_an_index, whatever_the_child_does_there_is_a_reason,
+UNIT_MAIN("indexer", a_damaged_index_is_replaced, trouble_is_told_to_who_waits,
+          an_upload_becomes_an_index, whatever_the_child_does_there_is_a_reason,
           index_files_are_checked, a_bad_slice_fails_alone, the_richest_object_is_used,
           an_index_that_was_lost_is_put_back, queued_uploads_survive_a_restart,
           waiting_for_what_is_over_or_never_was, an_upload_whose_file_is_gone,
