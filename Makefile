@@ -86,10 +86,16 @@ $(BUILD)/symbolizer/%.o: ALL_CFLAGS += -Wconversion
 # The objects of a folder that includes generated headers wait for them.
 $(OBJ_storage) $(OBJ_http) $(OBJ_analysis): | generated
 
-$(BUILD)/%.o: %.c
+$(BUILD)/%.o: %.c | $(BUILD)/libraries
 	@mkdir -p $(@D)
 	@echo "  CC      $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# A clear word instead of a compiler's about a header.
+$(BUILD)/libraries:
+	@mkdir -p $(@D)
+	@pkg-config --exists --print-errors $(PKGS) || { echo 'make: `make deps` installs what is missing' >&2; exit 1; }
+	@touch $@
 
 # --- generated headers ------------------------------------------------------------------------
 
@@ -117,16 +123,18 @@ generated: $(BUILD)/gen/sql.h
 deps:
 	$(Q)docker/install-packages build
 
-# The configuration is not overwritten.
+# What was configured before is not overwritten.
 .PHONY: install
 install: $(BUILD)/stallsymd
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(SYSCONFDIR)/stallsym $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install -m 0755 $(BUILD)/stallsymd $(DESTDIR)$(PREFIX)/bin/stallsymd
-	install -m 0644 conf/cluster.rules $(DESTDIR)$(SYSCONFDIR)/stallsym/cluster.rules
-	[ -e $(DESTDIR)$(SYSCONFDIR)/stallsym/stallsymd.conf ] || \
-	    install -m 0644 conf/stallsymd.conf $(DESTDIR)$(SYSCONFDIR)/stallsym/stallsymd.conf
-	sed 's|/usr/bin/stallsymd|$(PREFIX)/bin/stallsymd|g' conf/stallsymd.service \
-	    >$(DESTDIR)$(PREFIX)/lib/systemd/system/stallsymd.service
+	for f in stallsymd.conf cluster.rules; do \
+	    [ -e $(DESTDIR)$(SYSCONFDIR)/stallsym/$$f ] || \
+	        install -m 0644 conf/$$f $(DESTDIR)$(SYSCONFDIR)/stallsym/$$f || exit 1; \
+	done
+	sed -e 's|/usr/bin/stallsymd|$(PREFIX)/bin/stallsymd|g' -e 's|/etc/stallsym|$(SYSCONFDIR)/stallsym|g' \
+	    conf/stallsymd.service >$(BUILD)/stallsymd.service
+	install -m 0644 $(BUILD)/stallsymd.service $(DESTDIR)$(PREFIX)/lib/systemd/system/stallsymd.service
 
 # --- seeing it work ---------------------------------------------------------------------------
 
