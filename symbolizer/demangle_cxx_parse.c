@@ -67,8 +67,10 @@ static uint16_t parse_special(struct cxx_parser *s)
     case 'S':
         return make_special(s, "typeinfo name for ", cxx_parse_type(s));
     case 'c':
-        if (!skip_call_offset(s) || !skip_call_offset(s))
-            return 0;
+        for (int offsets = 0; offsets < 2; offsets++) {
+            if (!skip_call_offset(s))
+                return 0;
+        }
         return make_special(s, "covariant return thunk to ", cxx_parse_encoding(s, false));
     case 'W':
         return make_special(s, "TLS wrapper function for ", cxx_parse_name(s));
