@@ -33,9 +33,9 @@ static const struct rule {
 };
 
 /* Swift's demangler cuts without a mark: what fills the buffer counts as cut. */
-static bool demangle_swift_name(const char *name, char *out, size_t size)
+static bool demangle_swift_name(const char *name, enum swift_form form, char *out, size_t size)
 {
-    if (!demangle_swift(name, SWIFT_SIMPLIFIED, out, size))
+    if (!demangle_swift(name, form, out, size))
         return false;
     struct demangle_out o = {.data = out, .size = size, .len = strlen(out)};
     o.full = size - o.len < 5;
@@ -48,7 +48,7 @@ static bool demangle_by(const char *name, bool own, char *out, size_t size)
     if (strlen(name) > DEMANGLE_INPUT_MAX)
         return false;
     if (demangle_swift_is_mangled(name))
-        return demangle_swift_name(name, out, size);
+        return demangle_swift_name(name, SWIFT_SIMPLIFIED, out, size);
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         const struct rule *r = &rules[i];
         if (strncmp(name, r->prefix, strlen(r->prefix)) == 0 &&
@@ -92,4 +92,10 @@ bool demangle_is_own(const char *name, char *out, size_t size)
     bool known;
     answer(name, true, out, size, &known);
     return known;
+}
+
+bool demangle_full(const char *name, char *out, size_t size)
+{
+    return size > 0 && strlen(name) <= DEMANGLE_INPUT_MAX && demangle_swift_is_mangled(name) &&
+           demangle_swift_name(name, SWIFT_FULL, out, size);
 }

@@ -1,5 +1,11 @@
 #include "server/http/frames_json.h"
 
+#include <string.h>
+
+#include "symbolizer/demangle.h"
+
+#define FULL_NAME_MAX 16384 /* longer ones are cut */
+
 /* Fates stand in the order of the frames, so each search goes on where the last one ended. */
 static const struct frame_fate *next_fate(const struct cluster_verdict *verdict, size_t *at,
                                           size_t raw, size_t frame)
@@ -20,11 +26,21 @@ static void explain_fate(struct jout *j, const struct frame_fate *fate)
     jout_string(j, "rule", fate ? fate->rule : NULL);
 }
 
+/* A Swift name with its modules and types, where that is more than what is shown. */
+static void print_full(struct jout *j, const struct frame *f)
+{
+    char full[FULL_NAME_MAX];
+    bool more = f->mangled && demangle_full(f->mangled, full, sizeof(full)) &&
+                strcmp(full, f->function) != 0;
+    jout_string(j, "full", more ? full : NULL);
+}
+
 static void print_frame(struct jout *j, const struct frame *f, bool in_app,
                         const struct frame_fate *fate, bool explain)
 {
     jout_object(j, NULL);
     jout_string(j, "function", f->function);
+    print_full(j, f);
     jout_string(j, "mangled", f->mangled);
     jout_text(j, "file", f->file);
     if (f->line)

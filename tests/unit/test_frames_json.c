@@ -47,13 +47,47 @@ START_TEST(a_resolved_frame)
     struct resolved_frame f = shop_frame();
     struct resolved_stack stack = {&f, 1};
     uint64_t address = 0x10061a2db;
-    expect(&stack, &address, NULL, false,
-           "[{\"address\":\"0x10061a2db\",\"image\":\"Shop\","
+    expect(
+        &stack, &address, NULL, false,
+        "[{\"address\":\"0x10061a2db\",\"image\":\"Shop\","
+        "\"uuid\":\"0285884D-3DE9-3051-B23A-63B48BF99F35\",\"offset\":\"0x1262db\","
+        "\"status\":\"resolved\",\"approximate\":false,\"frames\":["
+        "{\"function\":\"inner()\",\"full\":null,\"mangled\":\"_Z5innerv\",\"file\":\"/src/a.cpp\","
+        "\"line\":7,\"inlined\":true,\"in_app\":true},"
+        "{\"function\":\"outer()\",\"full\":null,\"mangled\":\"_Z5outerv\",\"file\":null,\"line\":"
+        "null,"
+        "\"inlined\":false,\"in_app\":true}]}]");
+}
+END_TEST
+
+/* Details have modules and types of Swift names, as far as what is shown has not. */
+START_TEST(swift_in_full)
+{
+    static const struct frame frames[] = {
+        {.function = "closure #1 in Feed.reload(force:)",
+         .mangled = "$s4Shop4FeedC6reload5forceySb_tFyycfU_",
+         .line = 3},
+        {.function = "$s4Shop4Fee", .mangled = "$s4Shop4Fee", .line = 1},
+        {.function = "Shop.one : Swift.Int", .mangled = "$s4Shop3oneSivp", .line = 1},
+        {.function = "main", .mangled = "main", .line = 1},
+    };
+    struct resolved_frame f = shop_frame();
+    f.frames = frames;
+    f.frame_count = 4;
+    struct resolved_stack stack = {&f, 1};
+    expect(&stack, NULL, NULL, false,
+           "[{\"address\":null,\"image\":\"Shop\","
            "\"uuid\":\"0285884D-3DE9-3051-B23A-63B48BF99F35\",\"offset\":\"0x1262db\","
            "\"status\":\"resolved\",\"approximate\":false,\"frames\":["
-           "{\"function\":\"inner()\",\"mangled\":\"_Z5innerv\",\"file\":\"/src/a.cpp\","
-           "\"line\":7,\"inlined\":true,\"in_app\":true},"
-           "{\"function\":\"outer()\",\"mangled\":\"_Z5outerv\",\"file\":null,\"line\":null,"
+           "{\"function\":\"closure #1 in Feed.reload(force:)\",\"full\":\"closure #1 () -> () in "
+           "Shop.Feed.reload(force: Swift.Bool) -> ()\",\"mangled\":"
+           "\"$s4Shop4FeedC6reload5forceySb_tFyycfU_\",\"file\":null,\"line\":3,\"inlined\":false,"
+           "\"in_app\":true},"
+           "{\"function\":\"$s4Shop4Fee\",\"full\":null,\"mangled\":\"$s4Shop4Fee\",\"file\":null,"
+           "\"line\":1,\"inlined\":false,\"in_app\":true},"
+           "{\"function\":\"Shop.one : Swift.Int\",\"full\":null,\"mangled\":\"$s4Shop3oneSivp\","
+           "\"file\":null,\"line\":1,\"inlined\":false,\"in_app\":true},"
+           "{\"function\":\"main\",\"full\":null,\"mangled\":\"main\",\"file\":null,\"line\":1,"
            "\"inlined\":false,\"in_app\":true}]}]");
 }
 END_TEST
@@ -84,7 +118,8 @@ START_TEST(what_is_not_known_is_null)
     expect(&stack, addresses, NULL, false,
            "[{\"address\":\"0xdead\",\"image\":null,\"uuid\":null,\"offset\":null,"
            "\"status\":\"no_image\",\"approximate\":false,\"frames\":[{\"function\":"
-           "\"objc_msgSend\",\"mangled\":null,\"file\":null,\"line\":null,\"inlined\":false,"
+           "\"objc_msgSend\",\"full\":null,\"mangled\":null,\"file\":null,\"line\":null,"
+           "\"inlined\":false,"
            "\"in_app\":false}]},"
            "{\"address\":\"0x5010\",\"image\":\"libx\",\"uuid\":null,\"offset\":\"0x10\","
            "\"status\":\"no_symbols\",\"approximate\":false,\"frames\":[]},"
@@ -122,18 +157,20 @@ START_TEST(rules_are_explained)
     };
     struct cluster_verdict verdict = {.fates = fates, .fate_count = 3};
     struct resolved_stack stack = {frames, 2};
-    expect(&stack, NULL, &verdict, true,
-           "[{\"address\":null,\"image\":\"Shop\",\"uuid\":"
-           "\"0285884D-3DE9-3051-B23A-63B48BF99F35\",\"offset\":\"0x1262db\","
-           "\"status\":\"resolved\",\"approximate\":false,\"kept\":false,"
-           "\"rule\":\"beyond \\\"x\\\"\",\"frames\":[]},"
-           "{\"address\":null,\"image\":\"Shop\",\"uuid\":"
-           "\"0285884D-3DE9-3051-B23A-63B48BF99F35\",\"offset\":\"0x1262db\","
-           "\"status\":\"resolved\",\"approximate\":false,\"frames\":["
-           "{\"function\":\"inner()\",\"mangled\":\"_Z5innerv\",\"file\":\"/src/a.cpp\","
-           "\"line\":7,\"inlined\":true,\"in_app\":false,\"kept\":false,\"rule\":\"drop\"},"
-           "{\"function\":\"outer()\",\"mangled\":\"_Z5outerv\",\"file\":null,\"line\":null,"
-           "\"inlined\":false,\"in_app\":true,\"kept\":true,\"rule\":\"first\"}]}]");
+    expect(
+        &stack, NULL, &verdict, true,
+        "[{\"address\":null,\"image\":\"Shop\",\"uuid\":"
+        "\"0285884D-3DE9-3051-B23A-63B48BF99F35\",\"offset\":\"0x1262db\","
+        "\"status\":\"resolved\",\"approximate\":false,\"kept\":false,"
+        "\"rule\":\"beyond \\\"x\\\"\",\"frames\":[]},"
+        "{\"address\":null,\"image\":\"Shop\",\"uuid\":"
+        "\"0285884D-3DE9-3051-B23A-63B48BF99F35\",\"offset\":\"0x1262db\","
+        "\"status\":\"resolved\",\"approximate\":false,\"frames\":["
+        "{\"function\":\"inner()\",\"full\":null,\"mangled\":\"_Z5innerv\",\"file\":\"/src/a.cpp\","
+        "\"line\":7,\"inlined\":true,\"in_app\":false,\"kept\":false,\"rule\":\"drop\"},"
+        "{\"function\":\"outer()\",\"full\":null,\"mangled\":\"_Z5outerv\",\"file\":null,\"line\":"
+        "null,"
+        "\"inlined\":false,\"in_app\":true,\"kept\":true,\"rule\":\"first\"}]}]");
 }
 END_TEST
 
@@ -144,5 +181,5 @@ START_TEST(nothing_is_an_empty_list)
 }
 END_TEST
 
-UNIT_MAIN("frames_json", a_resolved_frame, what_is_not_known_is_null,
+UNIT_MAIN("frames_json", a_resolved_frame, swift_in_full, what_is_not_known_is_null,
           a_placed_group_frame_is_its_image, rules_are_explained, nothing_is_an_empty_list)
