@@ -2,9 +2,12 @@
 
 #include "symbolizer/demangle_swift_parse.h"
 
-/* SPEC-INFO: q serialised, a async removed, r representation changed, then the pass that did it as a digit. */
+/* SPEC-INFO: m metatype arguments removed, q serialised, a async removed, r representation changed, then
+ * the pass that did it as a digit. Swift 5.5 to 6.0 wrote the m; Apple's tool reads it no more, but
+ * binaries have it. */
 static struct swift_node *spec_info(struct swift_parser *p, enum swift_kind kind)
 {
+    swift_accept(p, 'm');
     bool serialized = swift_accept(p, 'q');
     bool async_removed = swift_accept(p, 'a');
     bool changed = swift_accept(p, 'r');

@@ -296,6 +296,48 @@ def B15():
         assert count(d) == 2
 
 
+def full(raw):
+    """'main.Feed.load() async -> () app.c:15', as the case writes it."""
+    return ' <- '.join('%s %s:%s' % (f['full'] or f['function'],
+                                     os.path.basename(f['file'] or ''), f['line'])
+                       for f in raw['frames'])
+
+
+@case
+def B17():
+    """parts of async functions: their own names and lines, their function's cluster"""
+    load = 'main.Feed.load() async -> ()'
+    sort = 'main.sort<A where A: Swift.Comparable>([A]) -> ()'
+    wanted = [('a1', 1, load + ' app.c:15'),
+              ('a2', 1, '(1) await resume partial function for ' + load + ' app.c:16'),
+              ('a3', 1, '(2) suspend resume partial function for ' + load + ' app.c:17'),
+              ('cont0', 2, '(1) await resume partial function for ' + load + ' app.c:16'),
+              ('cont1', 2, '(1) await resume partial function for ' + load + ' app.c:16'),
+              ('cl', 1, '(1) suspend resume partial function for closure #1 () async -> () in ' +
+               load + ' app.c:18'),
+              ('sp', 1, 'generic specialization <Swift.Int> of ' + sort + ' app.c:19'),
+              ('ge', 1, sort + ' app.c:20'),
+              ('bad', 1, '(1) await resume partial function for ' + load +
+               ' with unmangled suffix ".resume.0" app.c:21')]
+    functions = {'cl': 'closure #1 in Feed.load()', 'sp': 'specialized sort<A>(_:)',
+                 'ge': 'sort<A>(_:)'}
+    with Daemon() as d:
+        upload_all(d, 'B17')
+        d.post_reports(read('B17'), status=202)
+        d.settle()
+        for report, index, text in wanted:
+            raw = stack(d, report)[index]
+            assert full(raw) == text, (report, full(raw), text)
+            assert raw['frames'][0]['function'] == functions.get(report, 'Feed.load()'), raw
+            assert raw['frames'][0]['mangled'].lstrip('_').startswith('$s4main4'), raw
+        g = {report: group_of(d, report) for report, _, _ in wanted}
+        # A closure is its function here, so C is A.
+        assert len({g[r] for r in ('a1', 'a2', 'a3', 'cont0', 'cont1', 'cl', 'bad')}) == 1, g
+        assert g['sp'] == g['ge'] != g['a1'], g
+        titles = {d.get('/v1/clusters/%d' % g[r])['title'] for r in ('a1', 'ge')}
+        assert titles == {'Feed.load()', 'sort(_:)'}, titles
+
+
 @case
 def B18():
     """archives: junk passed over, tricks refused, nothing written outside"""
