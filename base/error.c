@@ -40,7 +40,7 @@ enum err error_set(struct error *err, enum err code, const char *fmt, ...)
 
 enum err error_errno(struct error *err, int errnum, const char *fmt, ...)
 {
-    enum err code = errnum == ENOMEM ? ERR_NO_MEMORY : ERR_IO;
+    enum err code = errnum == ENOMEM ? ERR_NO_MEMORY : errnum == EFBIG ? ERR_LIMIT : ERR_IO;
     if (err) {
         char reason[128];
         va_list ap;

@@ -41,7 +41,7 @@ enum err error_set(struct error *err, enum err code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* As error_set, with ": " and the text of errno `errnum` appended; the code is ERR_NO_MEMORY for
- * ENOMEM and ERR_IO for anything else. */
+ * ENOMEM, ERR_LIMIT for EFBIG (a cap on file sizes), and ERR_IO for anything else. */
 enum err error_errno(struct error *err, int errnum, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

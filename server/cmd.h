@@ -17,9 +17,10 @@
 
 enum cmd_exit {
     CMD_OK = 0,
-    CMD_FAILED = 1, /* the reason is on standard error */
-    CMD_USAGE = 2,  /* the command line is wrong */
-    CMD_NOTHING = 3 /* read well, but nothing of what was asked for is in it */
+    CMD_FAILED = 1,  /* the reason is on standard error */
+    CMD_USAGE = 2,   /* the command line is wrong */
+    CMD_NOTHING = 3, /* read well, but nothing of what was asked for is in it */
+    CMD_SYSTEM = 4,  /* not the input's fault: the disk or the system failed; the reason as for 1 */
 };
 
 struct cmd {

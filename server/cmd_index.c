@@ -148,6 +148,8 @@ static int index_with(const struct arguments *a, const struct parallel_for *para
     if (e == ERR_OK)
         return CMD_OK;
     cmd_failed(&cmd_index, &err);
+    if (e == ERR_IO)
+        return CMD_SYSTEM;
     return e == ERR_NOT_FOUND ? CMD_NOTHING : CMD_FAILED;
 }
 
@@ -162,8 +164,10 @@ static int run(int argc, char **argv)
         error_errno(&err, errno, "cannot make the folder %s", a.out_dir);
         return cmd_failed(&cmd_index, &err);
     }
-    if (a.limited && child_limits_apply(&a.limits, &missing, &err) != ERR_OK)
-        return cmd_failed(&cmd_index, &err);
+    if (a.limited && child_limits_apply(&a.limits, &missing, &err) != ERR_OK) {
+        cmd_failed(&cmd_index, &err);
+        return CMD_SYSTEM;
+    }
     if (a.limited && missing.code != ERR_OK)
         fprintf(stderr, "stallsymd index: going on with %s\n", missing.text);
     struct parallel_for *parallel = a.jobs > 1 ? parallel_new(a.jobs) : NULL;
@@ -193,6 +197,7 @@ const struct cmd cmd_index = {
         "                    the daemon's own child does\n"
         "\n"
         "Exit status: 0 at least one slice was indexed; 1 failed, and what was printed does\n"
-        "not count; 2 wrong command line; 3 no object file with a UUID inside.",
+        "not count; 2 wrong command line; 3 no object file with a UUID inside; 4 as 1, but\n"
+        "the disk or the system is at fault (no room, no descriptors), not FILE.",
     .run = run,
 };

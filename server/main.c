@@ -33,8 +33,10 @@ static void print_commands(FILE *out)
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         fprintf(out, "  %-13s %s\n", COMMANDS[i]->name, COMMANDS[i]->help);
     fprintf(out, "  %-13s %s\n\n", "help", "this list, or `help COMMAND`");
-    fprintf(out, "`stallsymd COMMAND --help` describes one.\n"
-                 "Exit status: 0 done, 1 failed, 2 wrong command line, 3 nothing found.\n");
+    fprintf(out,
+            "`stallsymd COMMAND --help` describes one.\n"
+            "Exit status: 0 done, 1 failed, 2 wrong command line, 3 nothing found, 4 the disk or\n"
+            "the system failed.\n");
 }
 
 static void print_command(const struct cmd *cmd)

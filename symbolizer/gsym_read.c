@@ -257,7 +257,7 @@ enum err gsym_open(const char *path, struct gsym **ret, struct error *err)
     void *map = MAP_FAILED;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return error_set(err, ERR_NOT_FOUND, "index %s: no such file", path);
+        return error_set(err, ERR_NOT_FOUND, "%s: no such file", path);
     if (fd < 0)
         return error_errno(err, errno, "cannot open index %s", path);
     if (fstat(fd, &st) != 0) {
@@ -265,7 +265,7 @@ enum err gsym_open(const char *path, struct gsym **ret, struct error *err)
         goto out;
     }
     if (!S_ISREG(st.st_mode) || st.st_size < GSYM_HEADER_SIZE) {
-        rc = error_set(err, ERR_FORMAT, "index %s: not an index file", path);
+        rc = error_set(err, ERR_FORMAT, "%s: not an index file", path);
         goto out;
     }
     map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);

@@ -46,7 +46,7 @@ static void write_at(struct gsym_sink *s, const char *data, size_t len, uint64_t
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
-            error_errno(&s->error, n < 0 ? errno : EIO, "cannot write %s", s->path);
+            error_errno(&s->error, n < 0 ? errno : EIO, "cannot write the index");
             return;
         }
         data += n;
@@ -119,12 +119,12 @@ enum err gsym_sink_finish(struct gsym_sink *s, const struct buf *head, uint64_t 
 {
     flush_all(s);
     if (head->failed && s->error.code == ERR_OK)
-        error_set(&s->error, ERR_NO_MEMORY, "no memory for the tables of %s", s->path);
+        error_set(&s->error, ERR_NO_MEMORY, "no memory for the tables of the index");
     write_at(s, head->data, head->len, 0);
     if (s->error.code == ERR_OK && fsync(s->fd) != 0)
-        error_errno(&s->error, errno, "cannot sync %s", s->path);
+        error_errno(&s->error, errno, "cannot sync the index");
     if (close(s->fd) != 0 && s->error.code == ERR_OK)
-        error_errno(&s->error, errno, "cannot close %s", s->path);
+        error_errno(&s->error, errno, "cannot write the index");
     s->fd = -1;
     buf_done(&s->piece);
     if (s->error.code != ERR_OK) {

@@ -141,7 +141,9 @@ static enum err write_index(struct run *r, const struct source *s, const struct 
     return e;
 }
 
-static void index_slice(struct run *r, const struct source *s, const struct object_slice *part)
+/* A slice that is at fault fails alone; a disk that is (full, broken) ends the run. */
+static enum err index_slice(struct run *r, const struct source *s, const struct object_slice *part,
+                            struct error *ret_err)
 {
     char index_file[INDEX_NAME] = "";
     char warning[256] = "";
@@ -150,7 +152,7 @@ static void index_slice(struct run *r, const struct source *s, const struct obje
     struct object *o = NULL;
     if (object_open(s->data + part->offset, part->size, &o, &err) != ERR_OK) {
         refuse(r, s, &slice, &err);
-        return;
+        return ERR_OK;
     }
     const struct object_info *info = object_info(o);
     slice.uuid = info->uuid;
@@ -159,15 +161,18 @@ static void index_slice(struct run *r, const struct source *s, const struct obje
     slice.has_dwarf = info->has_dwarf;
     slice.text_vmaddr = info->text_vmaddr;
     slice.text_size = info->text_size;
-    if (write_index(r, s, o, &slice, index_file, warning, sizeof(warning), &err) != ERR_OK) {
-        refuse(r, s, &slice, &err);
-    } else {
+    enum err e = write_index(r, s, o, &slice, index_file, warning, sizeof(warning), &err);
+    if (e == ERR_OK) {
         r->uuids[r->uuid_count++] = info->uuid;
         slice.index_file = index_file;
         slice.reason = *warning ? warning : NULL;
         report(r, s, &slice);
+    } else if (e != ERR_IO) {
+        refuse(r, s, &slice, &err);
+        e = ERR_OK;
     }
     object_close(o);
+    return e == ERR_OK ? ERR_OK : error_set(ret_err, e, "%s", err.text);
 }
 
 static enum err index_object(struct run *r, const struct source *s, struct error *err)
@@ -185,9 +190,10 @@ static enum err index_object(struct run *r, const struct source *s, struct error
         struct slice_report slice = {.state = SLICE_FAILED};
         refuse(r, s, &slice, &problem);
     }
-    for (size_t i = 0; i < count; i++)
-        index_slice(r, s, &slices[i]);
-    return ERR_OK;
+    enum err e = ERR_OK;
+    for (size_t i = 0; i < count && e == ERR_OK; i++)
+        e = index_slice(r, s, &slices[i], err);
+    return e;
 }
 
 /* By read(2), not through the map: the pages would count as our memory. */
@@ -363,6 +369,15 @@ static enum err index_bare(struct run *r, int fd, struct error *err)
     return e;
 }
 
+/* A name that leads nowhere is the caller's mistake, a descriptor that cannot be had is not. */
+static enum err cannot_open(const char *path, int errnum, struct error *err)
+{
+    struct error why;
+    enum err e = error_errno(&why, errnum, "cannot open %s", path);
+    bool ours = errnum == EIO || errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
+    return error_set(err, ours ? e : ERR_INVALID, "%s", why.text);
+}
+
 static enum err index_upload(struct run *r, struct error *err)
 {
     uint8_t head[64];
@@ -370,7 +385,7 @@ static enum err index_upload(struct run *r, struct error *err)
     enum err e;
     int fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
-        return error_errno(err, errno, "cannot open %s", r->path);
+        return cannot_open(r->path, errno, err);
     ssize_t n = pread(fd, head, sizeof(head), 0);
     if (n > 0 && object_recognize(head, (uint64_t)n)) {
         e = index_bare(r, fd, err);

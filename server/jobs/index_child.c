@@ -257,6 +257,8 @@ static enum err explain_end(struct run *r, int status, struct error *err)
                  code);
     if (code == 3)
         return error_set(err, ERR_NOT_FOUND, "%s", words);
+    if (code == 4)
+        return error_set(err, ERR_IO, "%s", words);
     if (code == 2 || code == 127) /* its command line is ours; 127: it could not be started */
         return error_set(err, ERR_IO, "the indexing process does not start: %s", words);
     if (code != 0)

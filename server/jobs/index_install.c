@@ -251,6 +251,8 @@ static enum err check_all(const struct index_install *in, const struct slice_rep
         enum err rc = work_path(in, reports[i].index_file, path, sizeof(path))
                           ? check_index(path, s, &why)
                           : error_set(&why, ERR_LIMIT, "its path is too long");
+        if (rc == ERR_IO || rc == ERR_NO_MEMORY)
+            return error_set(err, rc, "%s", why.text);
         if (rc != ERR_OK)
             rc = fail_slice(s, path, &why, arena, err);
         if (rc != ERR_OK)

@@ -14,8 +14,8 @@
  * resolver after each commit that made stacks pending.
  *
  * Ends. Whatever the child does the upload ends INDEXED or FAILED with a reason. Only what is not
- * the upload's fault (no process to be had, the disk or the database says no) leaves it queued: it is
- * tried again after RETRY_MS.
+ * the upload's fault (no process to be had, the disk or the database says no) leaves it queued: after
+ * RETRY_MS those behind it have their turn, then it is tried again, so that one holds nobody up.
  *
  * Who calls. indexer_ring() and indexer_wait() from any thread; waiters are called on this thread, or
  * at once on the caller's.
@@ -64,6 +64,7 @@ struct indexer {
     struct thread thread;
     struct storage_reader *reader;
     struct arena *arena; /* of one upload */
+    uint64_t failed_id;  /* the upload that had to wait last; the thread's own */
     int stop_fd;         /* an eventfd, readable once the indexer stops */
 
     pthread_mutex_t lock;
@@ -262,7 +263,7 @@ static enum err fail_upload(struct indexer *x, const struct upload_row *row,
 {
     struct installed what = {.count = 0};
     enum err rc = index_install_none(slices, count, reason, x->arena, &what, err);
-    if (rc == ERR_OK)
+    if (rc == ERR_OK || rc == ERR_NO_MEMORY) /* what the child told took it all: the reason alone */
         rc = write_state(x, row->id, UPLOAD_FAILED, reason, &what, err);
     if (rc != ERR_OK)
         return rc;
@@ -360,7 +361,7 @@ static enum err process(struct indexer *x, uint64_t id, struct error *err)
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-/* The oldest upload that waits, 0 without one. */
+/* The oldest upload that waits behind the one that failed last, else the oldest; 0 without one. */
 static enum err next_upload(struct indexer *x, uint64_t *ret, struct error *err)
 {
     uint64_t *ids = NULL;
@@ -370,7 +371,10 @@ static enum err next_upload(struct indexer *x, uint64_t *ret, struct error *err)
     if (rc != ERR_OK)
         return rc;
     metrics_set(x->metrics, METRIC_UPLOADS_WAITING, (int64_t)count);
-    *ret = count ? ids[0] : 0;
+    size_t i = 0;
+    while (i < count && ids[i] <= x->failed_id)
+        i++;
+    *ret = count ? ids[i < count ? i : 0] : 0;
     return ERR_OK;
 }
 
@@ -406,6 +410,7 @@ static void *run(void *arg)
                 call_waiters(take_waiters(x, id), ERR_OK);
         }
         if (rc != ERR_OK) {
+            x->failed_id = id;
             until = clock_mono_ms() + RETRY_MS;
             if (rc != ERR_BUSY)
                 log_trouble("upload has to wait", id, &err);

@@ -103,6 +103,28 @@ START_TEST(prints_a_line_a_slice)
 }
 END_TEST
 
+/* What the disk refuses is not told as a fault of the file: nothing is said of the slice. */
+START_TEST(a_disk_that_refuses_has_a_status_of_its_own)
+{
+    char folder[64], taken[256];
+    struct result r;
+    scratch_make(folder, sizeof(folder));
+    sample_at(folder, "Shop");
+    snprintf(taken, sizeof(taken), "%s/out", folder);
+    ck_assert_int_eq(mkdir(taken, 0755), 0);
+    snprintf(taken, sizeof(taken), "%s/out/01020304-0506-0708-090A-0B0C0D0E0F10.gsym", folder);
+    ck_assert_int_eq(mkdir(taken, 0755), 0);
+    RUN(folder, &r, "Shop", "-o", "out");
+    ck_assert_int_eq(r.status, CMD_SYSTEM);
+    ck_assert_str_eq(r.out, "");
+    ck_assert_ptr_nonnull(strstr(r.err, "cannot create"));
+    ck_assert_int_eq(rmdir(taken), 0);
+    RUN(folder, &r, "nowhere", "-o", "out");
+    ck_assert_int_eq(r.status, CMD_FAILED);
+    scratch_remove(folder);
+}
+END_TEST
+
 START_TEST(names_of_bare_uploads)
 {
     char folder[64];
@@ -202,5 +224,5 @@ START_TEST(runs_within_limits)
 }
 END_TEST
 
-UNIT_MAIN("cmd_index", prints_a_line_a_slice, names_of_bare_uploads, exit_codes,
-          wrong_command_lines, runs_within_limits)
+UNIT_MAIN("cmd_index", prints_a_line_a_slice, a_disk_that_refuses_has_a_status_of_its_own,
+          names_of_bare_uploads, exit_codes, wrong_command_lines, runs_within_limits)

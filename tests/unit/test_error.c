@@ -40,6 +40,8 @@ START_TEST(null_error_is_allowed)
 {
     ck_assert_int_eq(error_set(NULL, ERR_LIMIT, "x"), ERR_LIMIT);
     ck_assert_int_eq(error_errno(NULL, ENOMEM, "x"), ERR_NO_MEMORY);
+    ck_assert_int_eq(error_errno(NULL, EFBIG, "x"), ERR_LIMIT);
+    ck_assert_int_eq(error_errno(NULL, ENOSPC, "x"), ERR_IO);
 }
 END_TEST
 

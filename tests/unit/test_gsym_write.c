@@ -116,7 +116,8 @@ START_TEST(nothing_is_left_of_a_failure)
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     snprintf(path, sizeof(path), "%s/x.gsym", folder);
-    ck_assert_int_eq(gsym_write(d, object_info(b.object), path, NULL, &size, &error), ERR_IO);
+    ck_assert_int_eq(gsym_write(d, object_info(b.object), path, NULL, &size, &error), ERR_LIMIT);
+    ck_assert_ptr_null(strstr(error.text, folder)); /* it is told to who uploaded */
     ck_assert_uint_eq(size, 77);
     ck_assert_uint_eq(count_files(folder), 0);
     debug_info_free(d);

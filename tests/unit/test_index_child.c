@@ -140,6 +140,8 @@ START_TEST(exits_with_words)
     fails("echo '" LINE "'; echo half >&2; exit 1", ERR_FORMAT, "half");
     ck_assert_uint_eq(result.slice_count, 1);
     fails("exit 0", ERR_NOT_FOUND, "the indexing process found nothing and said no word");
+    fails("echo 'stallsymd index: cannot write the index: No space left on device' >&2; exit 4",
+          ERR_IO, "cannot write the index: No space left on device");
     fails("echo usage >&2; exit 2", ERR_IO, "the indexing process does not start: usage");
     teardown();
 }

@@ -291,6 +291,9 @@ START_TEST(index_files_are_checked)
     ck_assert_int_eq(row.state, UPLOAD_FAILED);
     ck_assert_int_eq(strncmp(row.reason, "the index cannot be used: ", 26), 0);
     ck_assert_ptr_null(strstr(row.reason, rig.dir));
+    snprintf(script, sizeof(script), "%s echo short >$out/%s.gsym",
+             slice("one", UUID_A, UUID_A ".gsym", 1, 'a'), UUID_A);
+    fails(script, "the index cannot be used: not an index file");
     /* A byte changed in the middle: the CRC knows. */
     snprintf(script, sizeof(script),
              "%s printf x | dd of=$out/%s.gsym bs=1 seek=130 conv=notrunc 2>/dev/null",
@@ -429,6 +432,25 @@ START_TEST(trouble_is_told_to_who_waits)
     ck_assert_int_eq(w.rc, ERR_BUSY);
     ck_assert_int_eq(rename(aside, work), 0);
     ck_assert_int_eq(finish(id).state, UPLOAD_INDEXED);
+    teardown();
+}
+END_TEST
+
+START_TEST(one_that_has_to_wait_holds_nobody_up)
+{
+    struct error err;
+    struct upload_row row;
+    setup();
+    prepare("one", UUID_A, 3, 0x100000000);
+    uint64_t first = upload("echo 'stallsymd index: cannot write the index: full' >&2; exit 4");
+    uint64_t second = upload(slice("one", UUID_A, UUID_A ".gsym", 7, 'a'));
+    start_indexer();
+    row = finish(second);
+    ck_assert_int_eq(row.state, UPLOAD_INDEXED);
+    /* Not the upload's fault: it is still to be done. */
+    ck_assert_int_eq(read_upload(rig.reader, first, &rig.arena, &row, &err), ERR_OK);
+    ck_assert_int_eq(row.state, UPLOAD_INDEXING);
+    ck_assert(!folder_is_empty("spool"));
     teardown();
 }
 END_TEST
@@ -587,6 +609,6 @@ END_TEST
 UNIT_MAIN("indexer", a_damaged_index_is_replaced, trouble_is_told_to_who_waits,
           an_upload_becomes_an_index, whatever_the_child_does_there_is_a_reason,
           index_files_are_checked, a_bad_slice_fails_alone, the_richest_object_is_used,
-          an_index_that_was_lost_is_put_back, queued_uploads_survive_a_restart,
-          waiting_for_what_is_over_or_never_was, an_upload_whose_file_is_gone,
-          stacks_that_waited_are_pending_again, the_real_program)
+          an_index_that_was_lost_is_put_back, one_that_has_to_wait_holds_nobody_up,
+          queued_uploads_survive_a_restart, waiting_for_what_is_over_or_never_was,
+          an_upload_whose_file_is_gone, stacks_that_waited_are_pending_again, the_real_program)

@@ -318,7 +318,7 @@ START_TEST(a_full_disk_is_said_before_and_during)
     struct rlimit limit = {.rlim_cur = 4096, .rlim_max = RLIM_INFINITY};
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     driver_begin(&d);
-    ck_assert_int_eq(write_all(&d, data, 10000, 1000), ERR_IO);
+    ck_assert_int_eq(write_all(&d, data, 10000, 1000), ERR_LIMIT);
     ck_assert_str_eq(d.error.text, "cannot write the upload: File too large");
     spool_abort(d.spool);
     driver_begin(&d); /* the same, seen at the end */
@@ -326,7 +326,7 @@ START_TEST(a_full_disk_is_said_before_and_during)
     (void)write_all(&d, data, 100, 100);
     spool_finish(d.spool);
     wait_finished(&d);
-    ck_assert_int_eq(d.rc, ERR_IO);
+    ck_assert_int_eq(d.rc, ERR_LIMIT);
     limit.rlim_cur = RLIM_INFINITY;
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     spooler_stop(spooler);

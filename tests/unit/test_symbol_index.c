@@ -311,7 +311,7 @@ START_TEST(an_output_folder_that_cannot_be_written)
     macho_sample(&object);
     rmdir(t->out);
     ck_assert_int_ne(build_bytes(t, &object, true, &err), ERR_OK);
-    ck_assert_int_eq(build(t, "/nonexistent/file", false, &err), ERR_IO);
+    ck_assert_int_eq(build(t, "/nonexistent/file", false, &err), ERR_INVALID);
     buf_done(&object);
     run_free(t);
 }
