@@ -414,8 +414,9 @@ static void *run(void *arg)
             until = clock_mono_ms() + RETRY_MS;
             if (rc != ERR_BUSY)
                 log_trouble("upload has to wait", id, &err);
-            /* Nobody can say how long: whoever waits is told that it is queued. */
-            call_waiters(take_waiters(x, 0), ERR_BUSY);
+            /* Nobody can say how long: whoever waits for it (for any, when the database is what
+             * fails) is told that it is queued. */
+            call_waiters(take_waiters(x, id), ERR_BUSY);
         }
     }
     return NULL;
