@@ -258,6 +258,8 @@ enum err gsym_open(const char *path, struct gsym **ret, struct error *err)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return error_set(err, ERR_NOT_FOUND, "%s: no such file", path);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+        return error_set(err, ERR_BUSY, "%s: no descriptor to be had", path);
     if (fd < 0)
         return error_errno(err, errno, "cannot open index %s", path);
     if (fstat(fd, &st) != 0) {

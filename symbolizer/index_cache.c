@@ -219,6 +219,12 @@ static struct index_ref *look(const struct index_cache *c, const struct uuid *uu
     return r;
 }
 
+/* No descriptor or no memory to be had: that is not the file's, and not remembered. */
+static bool says_nothing(const struct index_ref *r)
+{
+    return r->state == STATE_FAILED && (r->code == ERR_BUSY || r->code == ERR_NO_MEMORY);
+}
+
 static void count_look(struct index_cache *c, const struct index_ref *r)
 {
     c->stats.misses++;
@@ -250,6 +256,11 @@ enum err index_cache_acquire(struct index_cache *c, const struct uuid *uuid, str
         fresh = look(c, uuid);
         if (!fresh)
             return error_set(err, ERR_NO_MEMORY, "no memory for an index");
+        if (says_nothing(fresh)) {
+            error_set(err, ERR_BUSY, "%s", fresh->text);
+            ref_free(fresh);
+            return ERR_BUSY;
+        }
         pthread_mutex_lock(&c->lock);
         count_look(c, fresh);
         if (changes == c->changes && !find(c, uuid)) {

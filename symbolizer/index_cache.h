@@ -33,7 +33,8 @@ struct index_cache *index_cache_new(struct index_locator locator, size_t max_ope
                                     size_t max_misses);
 void index_cache_free(struct index_cache *c);
 
-/* ERR_NOT_FOUND: no index (remembered). ERR_FORMAT/ERR_IO: there is one, but it cannot be used. */
+/* ERR_NOT_FOUND: no index (remembered). ERR_FORMAT/ERR_IO: there is one, but it cannot be used (so
+ * is that). ERR_BUSY, ERR_NO_MEMORY: nobody could look; try again. */
 enum err index_cache_acquire(struct index_cache *c, const struct uuid *uuid, struct index_ref **ret,
                              struct error *err);
 void index_cache_release(struct index_cache *c, struct index_ref *ref);

@@ -26,6 +26,11 @@ struct symbolicate {
     size_t stack_count;
     const char *bundle_id, *os, *arch;
     struct image_map *map;
+    bool group_read;
+    enum err group_rc;
+    struct error group_error;
+    struct layout_row *members; /* of the slide group */
+    size_t member_count;
 };
 
 /* --- the body --------------------------------------------------------------------------------- */
@@ -93,26 +98,17 @@ static bool find_facts(void *ctx, const struct uuid *image, struct image_facts *
     return false;
 }
 
-/* The member of the slide group that holds an unslid address: the nearest lower vmaddr. */
+/* The members of the body's slide group: it has one OS and one arch, so there is one. */
 static bool place(void *ctx, const struct uuid *group, uint64_t unslid, struct uuid *ret_image,
                   uint64_t *ret_offset)
 {
-    const struct symbolicate *s = ctx;
-    struct layout_row *rows = NULL;
-    size_t count = 0;
-    if (read_group(s->tools->storage, group, s->tools->arena, &rows, &count, NULL) != ERR_OK)
-        return false;
-    for (size_t i = count; i-- > 0;) {
-        if (rows[i].vmaddr > unslid)
-            continue;
-        uint64_t offset = unslid - rows[i].vmaddr;
-        if (rows[i].size == 0 || offset >= rows[i].size)
-            return false;
-        *ret_image = rows[i].uuid;
-        *ret_offset = offset;
-        return true;
+    struct symbolicate *s = ctx;
+    if (!s->group_read) {
+        s->group_read = true;
+        s->group_rc = read_group(s->tools->storage, group, s->tools->arena, &s->members,
+                                 &s->member_count, &s->group_error);
     }
-    return false;
+    return layouts_place(s->members, s->member_count, unslid, ret_image, ret_offset);
 }
 
 /* --- stacks ----------------------------------------------------------------------------------- */
@@ -145,6 +141,8 @@ static enum err symbolicate_one(struct symbolicate *s, struct jout *j,
     }
     struct raw_stack raw = {frames, stack->count};
     enum err rc = symbolizer_stack(s->tools->symbolizer, &raw, &lookup, arena, &out, err);
+    if (rc == ERR_OK && s->group_rc != ERR_OK) /* without the places it would be another answer */
+        return error_set(err, s->group_rc, "%s", s->group_error.text);
     if (rc == ERR_OK)
         rc = cluster_key_of(s->r->services->rules, &options, s->bundle_id ? s->bundle_id : "",
                             &out.stack, arena, &verdict, err);

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "base/hash.h"
+#include "server/jobs/layouts.h"
 
 #define ARENA_LIMIT ((size_t)64 * 1024 * 1024)
 #define GROUPS_MAX  64
@@ -166,24 +167,7 @@ static bool place_address(void *ctx, const struct uuid *group_id, uint64_t unsli
                           struct uuid *ret_image, uint64_t *ret_offset)
 {
     const struct group *g = find_group(ctx, group_id);
-    if (!g)
-        return false;
-    size_t low = 0, high = g->count; /* the last member that begins at or below the address */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (g->members[middle].vmaddr <= unslid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
-        return false;
-    const struct layout_row *m = &g->members[low - 1];
-    if (unslid - m->vmaddr >= m->size)
-        return false;
-    *ret_image = m->uuid;
-    *ret_offset = unslid - m->vmaddr;
-    return true;
+    return g && layouts_place(g->members, g->count, unslid, ret_image, ret_offset);
 }
 
 struct image_lookup app_images_begin(struct app_images *a, uint64_t app_id, const char *bundle_id)

@@ -6,8 +6,7 @@
  *
  * Invariants: a pass of the resolver begins with app_images_forget(): facts may change with every
  * symbol file and every ring is answered by a pass, so nothing stale outlives a pass. Bounded by
- * `max_entries` and by the arena; when full everything is forgotten, between two stacks only. A
- * member of a group takes an address only if its size is known: never a guess.
+ * `max_entries` and by the arena; when full everything is forgotten, between two stacks only.
  *
  * Threads: one owner, with its own storage reader. Memory: texts live until the next begin.
  */

@@ -127,3 +127,21 @@ bool layouts_find(void *ctx, const struct uuid *uuid, uint64_t *ret_vmaddr)
     pthread_mutex_unlock(&l->lock);
     return found;
 }
+
+bool layouts_place(const struct layout_row *members, size_t count, uint64_t unslid,
+                   struct uuid *ret_image, uint64_t *ret_offset)
+{
+    size_t low = 0, high = count; /* the last member that begins at or below the address */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (members[middle].vmaddr <= unslid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || unslid - members[low - 1].vmaddr >= members[low - 1].size)
+        return false;
+    *ret_image = members[low - 1].uuid;
+    *ret_offset = unslid - members[low - 1].vmaddr;
+    return true;
+}

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/uuid.h"
+#include "storage/storage_read.h"
 
 struct layouts;
 
@@ -24,5 +25,10 @@ void layouts_free(struct layouts *l);
 void layouts_learn(struct layouts *l, const struct uuid *uuid, uint64_t vmaddr);
 /* Matches symbolizer/image_map.h's struct image_layout; ctx is the struct layouts. */
 bool layouts_find(void *ctx, const struct uuid *uuid, uint64_t *ret_vmaddr);
+
+/* The member of a slide group (as read_group() gives them) that holds an unslid address, and the
+ * offset in it. A member takes an address only if its size is known: never a guess. */
+bool layouts_place(const struct layout_row *members, size_t count, uint64_t unslid,
+                   struct uuid *ret_image, uint64_t *ret_offset);
 
 #endif

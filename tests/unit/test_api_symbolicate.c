@@ -67,4 +67,92 @@ START_TEST(long_stacks_are_refused)
 }
 END_TEST
 
-UNIT_MAIN("api_symbolicate", symbolicate_without_symbols, long_stacks_are_refused)
+/* --- slide groups ----------------------------------------------------------------------------- */
+
+#define MEMBERS  900
+#define SLIDE    0x4000000u
+#define VMADDR   0x180000000u
+#define SIZE_ONE 0x10000u
+
+static struct uuid member_id(uint32_t n)
+{
+    struct uuid u = {{0xca, 0xce}};
+    memcpy(u.bytes + 8, &n, sizeof(n));
+    return u;
+}
+
+static void put_images(struct buf *b, uint32_t count)
+{
+    char text[UUID_TEXT_SIZE];
+    buf_puts(b, "\"images\":[");
+    for (uint32_t i = 0; i < count; i++) {
+        struct uuid u = member_id(i);
+        buf_printf(b, "%s{\"uuid\":\"%s\",\"name\":\"m%u\",\"slide\":%u,", i ? "," : "",
+                   uuid_format(&u, text), i, SLIDE);
+        buf_printf(b, "\"path\":\"/System/Library/m%u\"}", i);
+    }
+    buf_puts(b, "]");
+}
+
+/* Where each member lies, as symbol files would tell it. */
+static void index_members(void)
+{
+    struct error err;
+    struct write_op *op = write_op_new(WRITE_UPLOAD, 65536);
+    op->u.upload.spool_file = op->u.upload.bundle_id = op->u.upload.version = op->u.upload.build =
+        op->u.upload.os_build = "";
+    ck_assert_int_eq(writer_call(http_fixture.services.writer, op, &err), ERR_OK);
+    uint64_t id = op->u.upload.id;
+    write_op_free(op);
+    op = write_op_new(WRITE_UPLOAD_STATE, 1 << 20);
+    struct op_slice *slices = arena_array(op->arena, MEMBERS, sizeof(*slices));
+    for (uint32_t i = 0; i < MEMBERS; i++)
+        slices[i] = (struct op_slice){.uuid = member_id(i),
+                                      .name = "",
+                                      .member = "",
+                                      .arch = "",
+                                      .indexed = true,
+                                      .installed = true,
+                                      .text_vmaddr = VMADDR + (uint64_t)i * SIZE_ONE,
+                                      .text_size = SIZE_ONE};
+    op->u.upload_state = (struct op_upload_state){
+        .id = id, .state = UPLOAD_INDEXED, .slices = slices, .slice_count = MEMBERS};
+    ck_assert_msg(writer_call(http_fixture.services.writer, op, &err) == ERR_OK, "%s", err.text);
+    write_op_free(op);
+}
+
+/* Addresses of the shared cache are placed in its members, the last of many as well as the first. */
+START_TEST(shared_cache_addresses_are_placed)
+{
+    struct buf body;
+    http_fixture_start(&http_fixture);
+    buf_init(&body, 1 << 20);
+    buf_puts(&body, "{\"app\":{\"bundle_id\":\"com.a\"},\"device\":{\"os_build\":\"20G75\","
+                    "\"arch\":\"arm64\"},");
+    put_images(&body, MEMBERS);
+    buf_printf(&body, ",\"reports\":[{\"stack\":[%zu]}]}", (size_t)VMADDR + SLIDE + 4);
+    ck_assert_msg(http_post("/v1/reports", INGEST_TOKEN, HTTP_JSON, body.data, body.len) == 202,
+                  "%s", http_answer.body);
+    index_members();
+    buf_clear(&body);
+    buf_puts(&body, "{\"os_build\":\"20G75\",\"arch\":\"arm64\",");
+    put_images(&body, 2);
+    buf_puts(&body, ",\"stacks\":[");
+    for (uint32_t i = 0; i < 5000; i++)
+        buf_printf(&body, "%s%zu%s",
+                   i % 500 ? ","
+                   : i     ? ",["
+                           : "[",
+                   (size_t)VMADDR + SLIDE + i % MEMBERS * SIZE_ONE + 4, i % 500 == 499 ? "]" : "");
+    buf_puts(&body, "]}");
+    ck_assert_msg(http_post("/v1/symbolicate", READ_TOKEN, HTTP_JSON, body.data, body.len) == 200,
+                  "%s", http_answer.body);
+    ck_assert_ptr_null(strstr(http_answer.body, "\"uuid\":null"));
+    ck_assert_ptr_nonnull(strstr(http_answer.body, "\"offset\":\"0x4\""));
+    buf_done(&body);
+    http_stop();
+}
+END_TEST
+
+UNIT_MAIN("api_symbolicate", symbolicate_without_symbols, long_stacks_are_refused,
+          shared_cache_addresses_are_placed)

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -227,6 +228,25 @@ START_TEST(poisoned_until_changed)
 }
 END_TEST
 
+/* A process without descriptors knows nothing about a file, and does not pretend to later on. */
+START_TEST(no_descriptor_is_not_the_file_s_fault)
+{
+    struct index_cache *c = begin(4, 4);
+    struct index_ref *ref = NULL;
+    struct rlimit before, none = {0, 0};
+    put_index(1, "one");
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none.rlim_max = before.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    enum err rc = acquire(c, 1, &ref);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert_int_eq(rc, ERR_BUSY);
+    ck_assert_int_eq(acquire(c, 1, &ref), ERR_OK);
+    index_cache_release(c, ref);
+    finish(c);
+}
+END_TEST
+
 START_TEST(caps)
 {
     struct index_cache *c = begin(2, 3);
@@ -324,4 +344,5 @@ START_TEST(threads)
 END_TEST
 
 UNIT_MAIN("index_cache", opens_once, misses_are_remembered_until_changed, nil_is_never_there,
-          holders_keep_the_old_file, damaged_files, poisoned_until_changed, caps, threads)
+          holders_keep_the_old_file, damaged_files, poisoned_until_changed,
+          no_descriptor_is_not_the_file_s_fault, caps, threads)
