@@ -46,6 +46,21 @@ static void fail(struct http_request *r, const struct error *err)
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
+/* What could not be done, and why where there is one reason. */
+static const char *failure_of(struct arena *arena, const struct upload_row *rows, size_t count)
+{
+    static const char none[] = "no symbol file of the upload could be indexed";
+    size_t failed = 0;
+    const char *text = none;
+    for (size_t i = 0; i < count; i++)
+        failed += rows[i].state == UPLOAD_FAILED;
+    if (count > 1)
+        text = arena_printf(arena, "%zu of %zu files could not be indexed", failed, count);
+    else if (rows[0].reason)
+        text = arena_printf(arena, "%s: %s", none, rows[0].reason);
+    return text ? text : none;
+}
+
 static int status_of(const struct upload_row *rows, size_t count)
 {
     int status = 200;
@@ -91,7 +106,7 @@ static enum err print_state(struct http_request *r, const struct read_tools *too
     int status = status_of(rows, u->count);
     jout_init(&j, http_reply(r, status, status == 422 ? PROBLEM_TYPE : TYPE_JSON));
     if (status == 422)
-        problem_begin(&j, 422, "no symbol file of the upload could be indexed");
+        problem_begin(&j, 422, failure_of(tools->arena, rows, u->count));
     else
         jout_object(&j, NULL);
     print_rows(&j, rows, u->count);

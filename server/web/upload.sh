@@ -29,13 +29,15 @@ Options:
   --wait             wait until the server has indexed what was sent
   --force            send also what the server has already
   --require-all      fail when nothing was found, when one dSYM could not be
-                     sent, or when the server afterwards misses a UUID
+                     sent or indexed, or when the server afterwards misses a
+                     UUID; waits like --wait
   --dry-run          say what would be sent, send nothing
   --quiet            errors only
   --help             this text
 
-The server is asked first which UUIDs it misses (where `dwarfdump` is there to
-tell the UUIDs); only those dSYMs are sent.
+The server is asked first which UUIDs it misses, and only those dSYMs are sent,
+where `dwarfdump` is there to tell the UUIDs (on macOS it is); elsewhere all are
+sent, and the server knows those it has by their content.
 
 Exit status:
   0  done (also: nothing to do)
@@ -139,6 +141,8 @@ if [ -z "$token" ] && [ -z "$dry_run" ]; then
     wrong "no token: set STALLSYM_TOKEN or give --token-file"
 fi
 url=${url%/}
+# Nobody else could tell whether what was sent is of use.
+[ -z "$require_all" ] || wait=1
 
 for program in curl zip; do
     if ! command -v "$program" >/dev/null 2>&1; then
@@ -310,7 +314,12 @@ send() {
     meter=
     case $status in
     200) say "[$number/$found] $name: indexed" ;;
-    202) say "[$number/$found] $name: received" ;;
+    202)
+        say "[$number/$found] $name: received"
+        if [ -n "$require_all" ]; then
+            complain "$name: the server cannot index it now"
+            return 1
+        fi ;;
     *)
         complain "$name: refused: $(detail)"
         return 1 ;;
@@ -347,7 +356,7 @@ say "$found found, $sent sent, $known there already, $failed failed"
 
 if [ -n "$require_all" ]; then
     [ "$failed" -eq 0 ] || exit 5
-    if [ -n "$wait" ] && [ -s "$work/all-uuids" ]; then
+    if [ -s "$work/all-uuids" ]; then
         check "$work/all-uuids"
         if [ -s "$work/missing" ]; then
             complain "the server still misses: $(tr '\n' ' ' <"$work/missing")"

@@ -87,6 +87,13 @@ def one_shell(shell):
         junk.write_text('this is no symbol file')
         run(shell, script, [junk, shop], env, 1, 'junk: refused: this is no archive', '1 failed')
         run(shell, script, ['--require-all', junk], env, 5)
+        # Only the server can tell that this one is cut off.
+        cut = folder / 'Cut.dSYM'
+        shutil.copytree(archive / 'dSYMs' / 'Shop.dSYM', cut)
+        dwarf = cut / 'Contents' / 'Resources' / 'DWARF' / 'Shop'
+        dwarf.write_bytes(dwarf.read_bytes()[:2000])
+        run(shell, script, ['--require-all', cut], env, 5,
+            'Cut.dSYM: refused: no symbol file of the upload could be indexed: ', '1 failed')
         run(shell, script, [shop], {**env, 'STALLSYM_TOKEN': 'wrong'}, 4, 'refused the token')
         run(shell, script, ['--url', 'http://127.0.0.1:1', shop], env, 4, 'no answer')
         token = folder / 'token'
