@@ -32,6 +32,7 @@ enum err error_set(struct error *err, enum err code, const char *fmt, ...)
         va_list ap;
         va_start(ap, fmt);
         err->code = code;
+        err->line = 0;
         vsnprintf(err->text, sizeof(err->text), fmt, ap);
         va_end(ap);
     }
@@ -46,6 +47,7 @@ enum err error_errno(struct error *err, int errnum, const char *fmt, ...)
         va_list ap;
         va_start(ap, fmt);
         err->code = code;
+        err->line = 0;
         int n = vsnprintf(err->text, sizeof(err->text), fmt, ap);
         va_end(ap);
         if (n >= 0 && (size_t)n < sizeof(err->text))

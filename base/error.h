@@ -33,6 +33,7 @@ enum err {
 
 struct error {
     enum err code;
+    unsigned line; /* of a text that is at fault, from 1; 0: none is told */
     char text[512];
 };
 

@@ -178,18 +178,16 @@ enum err api_symbolicate(struct http_request *r, const struct read_tools *tools,
         return ERR_OK;
     }
     enum err rc = format_json_load(r->body.data ? r->body.data : "", r->body.len, &body, err);
-    if (rc == ERR_FORMAT || rc == ERR_LIMIT) {
-        http_problem(r, rc == ERR_FORMAT ? 400 : 413, "%s", err->text);
+    if (rc != ERR_OK) {
+        http_reply_error(r, err); /* the client may be at fault */
         return ERR_OK;
     }
-    if (rc != ERR_OK)
-        return rc;
     intake_init(&s.in, &request, tools->arena);
     fields_init(&s.fields, tools->arena);
     if (read_body(&s, body))
         rc = symbolicate_all(&s, err);
     else
-        http_problem(r, 422, "%s%s%s", s.fields.path, *s.fields.path ? ": " : "", s.fields.reason);
+        http_refuse_shape(r, s.fields.path, s.fields.reason);
     json_decref(body);
     return rc;
 }

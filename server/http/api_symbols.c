@@ -82,32 +82,37 @@ enum err api_get_missing(struct http_request *r, const struct read_tools *tools,
 
 /* --- check ---------------------------------------------------------------------------------- */
 
-static enum err read_uuids(struct http_request *r, struct arena *arena, struct uuid **ret,
-                           size_t *ret_count, struct error *err)
+/* False when the request is answered: `uuids` are refused, or there is no memory. */
+static bool read_uuids(struct http_request *r, json_t *body, struct arena *arena, struct uuid **ret,
+                       size_t *ret_count)
 {
-    json_t *body = NULL;
-    enum err rc = format_json_load(r->body.data ? r->body.data : "", r->body.len, &body, err);
-    if (rc != ERR_OK)
-        return rc;
+    char path[40];
     json_t *array = json_object_get(body, "uuids");
     size_t count = json_array_size(array);
+    const char *wrong = !json_is_array(array)     ? "an array of UUIDs is expected"
+                        : count > CHECK_UUIDS_MAX ? "more than 10000"
+                                                  : NULL;
+    if (wrong) {
+        http_refuse_shape(r, "uuids", wrong);
+        return false;
+    }
     struct uuid *uuids = arena_array(arena, count ? count : 1, sizeof(*uuids));
-    if (!json_is_array(array))
-        rc = error_set(err, ERR_CONFLICT, "uuids: an array of UUIDs is expected");
-    else if (count > CHECK_UUIDS_MAX)
-        rc = error_set(err, ERR_CONFLICT, "uuids: more than %d", CHECK_UUIDS_MAX);
-    else if (!uuids)
-        rc = error_set(err, ERR_NO_MEMORY, "no memory for the UUIDs");
-    for (size_t i = 0; rc == ERR_OK && i < count; i++) {
+    if (!uuids) {
+        http_problem(r, 503, "no memory for the UUIDs");
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(array, i);
         const char *text = json_string_value(item);
-        if (!text || !uuid_parse(text, json_string_length(item), &uuids[i]))
-            rc = error_set(err, ERR_CONFLICT, "uuids[%zu]: not a UUID", i);
+        if (text && uuid_parse(text, json_string_length(item), &uuids[i]))
+            continue;
+        snprintf(path, sizeof(path), "uuids[%zu]", i);
+        http_refuse_shape(r, path, "not a UUID");
+        return false;
     }
-    json_decref(body);
     *ret = uuids;
     *ret_count = count;
-    return rc;
+    return true;
 }
 
 static void print_uuids(struct jout *j, const char *key, const struct uuid *uuids,
@@ -131,17 +136,18 @@ enum err api_check_symbols(struct http_request *r, const struct read_tools *tool
         http_problem(r, 415, "Content-Type: application/json is read here");
         return ERR_OK;
     }
-    enum err rc = read_uuids(r, tools->arena, &uuids, &count, err);
-    if (rc == ERR_FORMAT || rc == ERR_CONFLICT || rc == ERR_LIMIT) {
-        http_problem(r, rc == ERR_FORMAT ? 400 : rc == ERR_LIMIT ? 413 : 422, "%s", err->text);
+    json_t *body = NULL;
+    if (format_json_load(r->body.data ? r->body.data : "", r->body.len, &body, err) != ERR_OK) {
+        http_reply_error(r, err); /* the client may be at fault */
         return ERR_OK;
     }
-    bool *present =
-        rc == ERR_OK ? arena_array(tools->arena, count ? count : 1, sizeof(bool)) : NULL;
-    if (rc == ERR_OK && !present)
-        rc = error_set(err, ERR_NO_MEMORY, "no memory for the UUIDs");
-    if (rc == ERR_OK)
-        rc = read_symbols_present(tools->storage, uuids, count, present, err);
+    bool good = read_uuids(r, body, tools->arena, &uuids, &count);
+    json_decref(body);
+    if (!good)
+        return ERR_OK;
+    bool *present = arena_array(tools->arena, count ? count : 1, sizeof(bool));
+    enum err rc = present ? read_symbols_present(tools->storage, uuids, count, present, err)
+                          : error_set(err, ERR_NO_MEMORY, "no memory for the UUIDs");
     if (rc != ERR_OK)
         return rc;
     jout_init(&j, http_reply(r, 200, TYPE_JSON));

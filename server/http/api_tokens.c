@@ -87,10 +87,18 @@ static bool read_token(struct http_request *r, json_t *body, struct token_reques
 {
     if (!json_is_object(body))
         return fields_refuse(f, "an object is expected", "%s", "");
+    /* A misspelt "bundle_id" must not make a token for every app. */
+    const char *key;
+    json_t *value;
+    json_object_foreach(body, key, value)
+    {
+        if (strcmp(key, "name") != 0 && strcmp(key, "bundle_id") != 0 && strcmp(key, "scopes") != 0)
+            return fields_refuse(f, "not known here", "%.100s", key);
+    }
     const char *name = fields_text(f, body, "", "name", NAME_MAX_BYTES);
     const char *bundle_id = fields_text(f, body, "", "bundle_id", BUNDLE_MAX_BYTES);
     json_t *scopes = fields_array(f, body, "", "scopes");
-    /* A variable that was never set must not make a token for every app. */
+    /* Nor must a variable that was never set. */
     if (bundle_id && !*bundle_id)
         return fields_refuse(f, "empty; leave it out for a token that is bound to no app", "%s",
                              "bundle_id");
@@ -180,7 +188,7 @@ void api_post_tokens(struct http_request *r)
     if (good)
         make_token(r, t);
     else
-        http_problem(r, 422, "%s%s%s", f.path, *f.path ? ": " : "", f.reason);
+        http_refuse_shape(r, f.path, f.reason);
 }
 
 /* --- DELETE ----------------------------------------------------------------------------------- */

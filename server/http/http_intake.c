@@ -119,7 +119,8 @@ static bool authorize(struct http_request *r, const struct http_head *head)
                                             : "the token is not known");
         r->reply.authenticate = true;
     } else if (!(r->identity.scopes & r->route->scopes)) {
-        http_problem(r, 403, "the token's scopes do not reach this");
+        http_problem(r, 403, "a token with the scope %s is needed",
+                     auth_scope_name(r->route->scopes & ~(r->route->scopes - 1)));
     } else if (r->identity.bundle_id && r->route->unbound) {
         http_problem(r, 403, "the token is bound to one app");
     }

@@ -133,6 +133,14 @@ struct buf *http_reply(struct http_request *r, int status, const char *content_t
     return &r->reply.body;
 }
 
+static void reply_problem(struct http_request *r, int status, const char *detail,
+                          const struct problem_place *place)
+{
+    problem_print(http_reply(r, status, PROBLEM_TYPE), status, detail, place);
+    if (status == 503 && r->reply.retry_after_s == 0)
+        r->reply.retry_after_s = 1;
+}
+
 void http_problem(struct http_request *r, int status, const char *fmt, ...)
 {
     char detail[600];
@@ -140,9 +148,15 @@ void http_problem(struct http_request *r, int status, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(detail, sizeof(detail), fmt, ap);
     va_end(ap);
-    problem_print(http_reply(r, status, PROBLEM_TYPE), status, detail);
-    if (status == 503 && r->reply.retry_after_s == 0)
-        r->reply.retry_after_s = 1;
+    reply_problem(r, status, detail, NULL);
+}
+
+void http_refuse_shape(struct http_request *r, const char *path, const char *reason)
+{
+    char detail[600];
+    struct problem_place place = {.path = path, .reason = reason};
+    snprintf(detail, sizeof(detail), "%s%s%s", path, *path ? ": " : "", reason);
+    reply_problem(r, 422, detail, &place);
 }
 
 void http_reply_error(struct http_request *r, const struct error *err)
@@ -156,7 +170,8 @@ void http_reply_error(struct http_request *r, const struct error *err)
                   r->route ? r->route->pattern : "-", err_name(err->code),
                   log_quote(err->text, text, sizeof(text)));
     }
-    http_problem(r, status, "%s", detail);
+    struct problem_place place = {.line = status < 500 ? err->line : 0, .reason = detail};
+    reply_problem(r, status, detail, &place);
 }
 
 void http_reply_failure(struct http_request *r, const struct error *err)

@@ -137,6 +137,8 @@ bool http_request_aborted(struct http_request *r);
 struct buf *http_reply(struct http_request *r, int status, const char *content_type);
 void http_problem(struct http_request *r, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* 422: JSON, but wrong at `path` ("": as a whole). */
+void http_refuse_shape(struct http_request *r, const char *path, const char *reason);
 /* What an error code becomes; errors of the server are logged with the request's id. */
 void http_reply_error(struct http_request *r, const struct error *err);
 /* The same for what a part of ours could not do: whatever a client cannot be at fault for is an

@@ -58,11 +58,23 @@ void problem_begin(struct jout *j, int status, const char *detail)
     jout_string(j, "detail", detail);
 }
 
-void problem_print(struct buf *out, int status, const char *detail)
+void problem_print(struct buf *out, int status, const char *detail,
+                   const struct problem_place *place)
 {
     struct jout j;
     jout_init(&j, out);
     problem_begin(&j, status, detail);
+    if (place && (place->path || place->line > 0)) {
+        jout_array(&j, "errors");
+        jout_object(&j, NULL);
+        if (place->path)
+            jout_string(&j, "path", place->path);
+        else
+            jout_uint(&j, "line", place->line);
+        jout_string(&j, "reason", place->reason);
+        jout_end_object(&j);
+        jout_end_array(&j);
+    }
     jout_end_object(&j);
 }
 

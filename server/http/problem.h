@@ -25,8 +25,15 @@ const char *problem_title(int status);
 
 /* Opens the object and prints type, title, status, detail; the caller adds members and closes. */
 void problem_begin(struct jout *j, int status, const char *detail);
-/* The whole object. */
-void problem_print(struct buf *out, int status, const char *detail);
+/* The whole object. `errors` says where a body is at fault: by `path`, or by `line` (NULL and 0:
+ * not at all), and why. */
+struct problem_place {
+    const char *path;
+    unsigned line;
+    const char *reason;
+};
+void problem_print(struct buf *out, int status, const char *detail,
+                   const struct problem_place *place);
 
 /* The status an error is answered with, and whether its text may be shown; when not, `ret_detail`
  * is a fixed text and the caller logs the error. */

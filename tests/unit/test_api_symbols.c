@@ -26,6 +26,11 @@ START_TEST(check_tells_what_is_missing)
                          bad[i], strlen(bad[i]), &http_answer);
         http_expect_problem(422);
     }
+    ck_assert_ptr_nonnull(
+        strstr(http_answer.body, "\"errors\":[{\"path\":\"uuids[0]\",\"reason\":\"not a UUID\"}]"));
+    ck_assert_int_eq(http_post_json("/v1/symbols/check", SYMBOLS_TOKEN, "{"), 400);
+    ck_assert_int_eq(http_post_json("/v1/symbols/check", INGEST_TOKEN, body), 403);
+    ck_assert_ptr_nonnull(strstr(http_answer.body, "scope symbols is needed"));
     http_stop();
 }
 END_TEST

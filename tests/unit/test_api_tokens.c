@@ -48,10 +48,15 @@ START_TEST(tokens_are_made_and_revoked)
                                       "{\"scopes\":[\"root\"]}",
                                       "{\"scopes\":\"read\"}",
                                       "{\"scopes\":[\"read\"],\"bundle_id\":\"\"}",
-                                      "{\"scopes\":[\"read\"],\"name\":7}"};
+                                      "{\"scopes\":[\"read\"],\"name\":7}",
+                                      "{\"scopes\":[\"read\"],\"bundle\":\"com.example.shop\"}"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         ck_assert_msg(token_request("POST", "/v1/admin/tokens", bad[i]) == 422, "%s: %d", bad[i],
                       http_answer.status);
+    ck_assert_ptr_nonnull(strstr(
+        http_answer.body, "\"errors\":[{\"path\":\"bundle\",\"reason\":\"not known here\"}]"));
+    ck_assert_int_eq(token_request("POST", "/v1/admin/tokens", "{\n\n7}"), 400);
+    ck_assert_ptr_nonnull(strstr(http_answer.body, "\"errors\":[{\"line\":3,"));
     http_stop();
 }
 END_TEST

@@ -9,7 +9,7 @@ START_TEST(is_a_whole_problem)
 {
     struct buf out;
     buf_init(&out, 4096);
-    problem_print(&out, 404, "no \"such\" thing");
+    problem_print(&out, 404, "no \"such\" thing", NULL);
     json_t *o = json_loadb(out.data, out.len, 0, NULL);
     ck_assert_ptr_nonnull(o);
     ck_assert_str_eq(json_string_value(json_object_get(o, "type")), "about:blank");
@@ -19,6 +19,35 @@ START_TEST(is_a_whole_problem)
     ck_assert_uint_eq(json_object_size(o), 4);
     json_decref(o);
     buf_done(&out);
+}
+END_TEST
+
+START_TEST(says_where_a_body_is_at_fault)
+{
+    static const struct {
+        struct problem_place place;
+        const char *errors;
+    } cases[] = {
+        {{.path = "scopes[1]", .reason = "no"}, "[{\"path\":\"scopes[1]\",\"reason\":\"no\"}]"},
+        {{.path = "", .reason = "no"}, "[{\"path\":\"\",\"reason\":\"no\"}]"},
+        {{.line = 3, .reason = "no"}, "[{\"line\":3,\"reason\":\"no\"}]"},
+        {{.line = 0, .reason = "no"}, NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct buf out;
+        buf_init(&out, 4096);
+        problem_print(&out, 422, "why", &cases[i].place);
+        const char *errors = strstr(out.data, "\"errors\":");
+        if (cases[i].errors) {
+            ck_assert_ptr_nonnull(errors);
+            errors += strlen("\"errors\":");
+            ck_assert_int_eq(strncmp(errors, cases[i].errors, strlen(cases[i].errors)), 0);
+            ck_assert_str_eq(errors + strlen(cases[i].errors), "}");
+        } else {
+            ck_assert_ptr_null(errors);
+        }
+        buf_done(&out);
+    }
 }
 END_TEST
 
@@ -61,5 +90,5 @@ START_TEST(statuses_of_the_contract)
 }
 END_TEST
 
-UNIT_MAIN("problem", is_a_whole_problem, every_error_has_a_status_with_a_title,
-          statuses_of_the_contract)
+UNIT_MAIN("problem", is_a_whole_problem, says_where_a_body_is_at_fault,
+          every_error_has_a_status_with_a_title, statuses_of_the_contract)
