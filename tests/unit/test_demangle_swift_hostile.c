@@ -17,12 +17,18 @@
 #include "tests/support/unit.h"
 
 #ifdef __SANITIZE_ADDRESS__
-#define STACK_BYTES   ((size_t)4 * 1024 * 1024) /* its frames are larger */
-#define MUTATION_STEP 37
+#define STACK_BYTES ((size_t)4 * 1024 * 1024) /* its frames are larger */
+#define LONG_STEP   37
 #else
-#define STACK_BYTES   ((size_t)320 * 1024)
-#define MUTATION_STEP 1
+#define STACK_BYTES ((size_t)320 * 1024)
+#define LONG_STEP   1
 #endif
+
+/* Every value of every byte takes half a minute: that is for STALLSYM_LONG=1 (tests/e2e/long.sh). */
+static int mutation_step(void)
+{
+    return getenv("STALLSYM_LONG") ? LONG_STEP : 37;
+}
 
 /* Far more than any of them takes, even under valgrind. */
 #define SECONDS_MAX 5.0
@@ -119,7 +125,7 @@ static void *mutations(void *arg)
         size_t len = strlen(names[i]);
         snprintf(name, sizeof(name), "%s", names[i]);
         for (size_t at = 0; at < len; at++) {
-            for (int c = 1; c < 256; c += MUTATION_STEP) {
+            for (int c = 1; c < 256; c += mutation_step()) {
                 name[at] = (char)c;
                 answer(name, (enum swift_form)(c % 3), 256);
             }
@@ -154,7 +160,7 @@ static void *project_names(void *arg)
         size_t len = strlen(line);
         for (size_t at = 0; at < len; at++) {
             char was = line[at];
-            for (int c = 1; c < 256; c += MUTATION_STEP) {
+            for (int c = 1; c < 256; c += mutation_step()) {
                 line[at] = (char)c;
                 answer(line, (enum swift_form)(c % 3), 256);
             }
