@@ -5,7 +5,7 @@
 set -eu
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 work=$(mktemp -d)
-trap 'kill $(cat "$work/pids" 2>/dev/null) 2>/dev/null || true; rm -rf "$work" build/archive build/index build/upload.sh' EXIT
+trap 'kill $(cat "$work/pids" 2>/dev/null) 2>/dev/null || true; rm -rf "$work" build/index build/upload.sh' EXIT
 {
     echo 'set -eu'
     # The daemon that README starts with `make run &`, reachable at the port of this test.
