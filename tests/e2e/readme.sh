@@ -26,5 +26,6 @@ expect '"accepted":1,'
 expect '"accepted":36,'
 expect '"state":"indexed"'
 expect 'FeedStore loadItems'
+expect "closure #1 () -> () in Shop.Feed.reload(force: Swift.Bool)"
 expect 'stallsym'
 echo "ok: $(grep -c . "$work/script") lines of README ran"
