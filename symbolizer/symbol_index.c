@@ -331,6 +331,19 @@ static enum err close_member(void *ctx, int fd, bool complete, struct error *err
     return e == ERR_OK ? settled : e;
 }
 
+/* A short write is no error yet, the next one tells it. */
+static bool write_all(int fd, const uint8_t *data, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, data, len);
+        if (n < 0)
+            return false;
+        data += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
 static enum err copy_to_temp(const struct run *r, int from, const char *sha256, struct error *err)
 {
     enum err e = ERR_OK;
@@ -342,7 +355,7 @@ static enum err copy_to_temp(const struct run *r, int from, const char *sha256, 
     ssize_t n = window ? 1 : -1;
     while (n > 0) {
         n = pread(from, window, WINDOW, at);
-        if (n > 0 && write(fd, window, (size_t)n) != n)
+        if (n > 0 && !write_all(fd, window, (size_t)n))
             n = -1;
         at += n;
     }
