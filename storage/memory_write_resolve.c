@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/cluster_face.h"
 #include "storage/memory_state.h"
 
 /* Copies; a failure shows as `failed`. */
@@ -62,6 +63,23 @@ static void fill_cluster(struct keeper *k, struct cluster_row *c, const struct o
     c->hidden = r->hidden;
 }
 
+static bool comes_first(const struct op_resolution *r, const struct cluster_row *c)
+{
+    const struct cluster_face theirs = {.function = r->function,
+                                        .file = r->file,
+                                        .image = r->image,
+                                        .title = r->title,
+                                        .category = r->category,
+                                        .owner = r->owner};
+    const struct cluster_face ours = {.function = c->function,
+                                      .file = c->file,
+                                      .image = c->image,
+                                      .title = c->title,
+                                      .category = c->category,
+                                      .owner = c->owner};
+    return cluster_face_order(&theirs, &ours) < 0;
+}
+
 static enum err cluster_of(struct mem_storage *m, size_t app, const struct op_resolution *r,
                            const char *rules_version, uint64_t *ret, struct error *err)
 {
@@ -81,7 +99,7 @@ static enum err cluster_of(struct mem_storage *m, size_t app, const struct op_re
         c->row.bundle_id = s->apps[app].bundle_id;
         c->row.state = "open";
         fill_cluster(&k, &c->row, r, rules_version);
-    } else if (strcmp(c->row.rules_version, rules_version) != 0) {
+    } else if (strcmp(c->row.rules_version, rules_version) != 0 || comes_first(r, &c->row)) {
         fill_cluster(&k, &c->row, r, rules_version);
     }
     *ret = c->id;

@@ -9,7 +9,8 @@ enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struc
     if (rc)
         return rc;
     if (id) {
-        /* The same key under other rules: title and verdict are those of the rules of now. */
+        /* The same key under other rules: title and verdict are those of the rules of now. Under
+         * the same rules the face that comes first, see cluster_face.h. */
         rc = sql_run(&s->conn, SQL_CLUSTER_RENEW, err, sql_int(id), sql_text(rules_version),
                      sql_int(r->cluster_kind), sql_int(r->provisional), sql_int(r->hidden),
                      sql_text(r->title), sql_text(r->key_text), sql_text(r->function),

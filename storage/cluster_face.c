@@ -1,0 +1,23 @@
+#include "storage/cluster_face.h"
+
+#include <string.h>
+
+static int text_order(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "");
+}
+
+int cluster_face_order(const struct cluster_face *a, const struct cluster_face *b)
+{
+    int order = !a->function - !b->function;
+    size_t la = a->function ? strlen(a->function) : 0;
+    size_t lb = b->function ? strlen(b->function) : 0;
+    if (order == 0 && la != lb)
+        order = la < lb ? -1 : 1;
+    const char *const pairs[][2] = {{a->function, b->function}, {a->file, b->file},
+                                    {a->image, b->image},       {a->title, b->title},
+                                    {a->category, b->category}, {a->owner, b->owner}};
+    for (size_t i = 0; order == 0 && i < sizeof(pairs) / sizeof(pairs[0]); i++)
+        order = text_order(pairs[i][0], pairs[i][1]);
+    return order;
+}
