@@ -1,6 +1,8 @@
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +133,38 @@ static void print_slice(void *ctx, const struct slice_report *report)
         fflush(stdout);
 }
 
+/* A dSYM as a build leaves it is a folder: the one file in it. */
+static enum err find_in_bundle(const char *folder, char path[PATH_MAX], struct error *err)
+{
+    struct stat st;
+    size_t count = 0;
+    const struct dirent *entry;
+    if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) {
+        snprintf(path, PATH_MAX, "%s", folder);
+        return ERR_OK;
+    }
+    char place[PATH_MAX];
+    if (snprintf(place, sizeof(place), "%s/Contents/Resources/DWARF", folder) >= (int)sizeof(place))
+        return error_set(err, ERR_LIMIT, "%.200s…: too long a path", folder);
+    DIR *dir = opendir(place);
+    if (!dir)
+        return error_set(err, ERR_INVALID,
+                         "%s is a folder without Contents/Resources/DWARF: zip it, or give a file",
+                         folder);
+    while ((entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] == '.')
+            continue;
+        count++;
+        if (snprintf(path, PATH_MAX, "%s/%s", place, entry->d_name) >= PATH_MAX)
+            break;
+    }
+    closedir(dir);
+    if (count != 1)
+        return error_set(err, ERR_INVALID, "%s has %zu files: zip it, or give one of them", place,
+                         count);
+    return ERR_OK;
+}
+
 static int index_with(const struct arguments *a, const struct parallel_for *parallel)
 {
     struct buf line;
@@ -157,9 +191,13 @@ static int run(int argc, char **argv)
 {
     struct arguments a = {.jobs = 1};
     struct error err, missing;
+    char path[PATH_MAX];
     int status = parse_arguments(argc, argv, &a);
     if (status != CMD_OK)
         return status;
+    if (find_in_bundle(a.file, path, &err) != ERR_OK)
+        return cmd_failed(&cmd_index, &err);
+    a.file = path;
     if (mkdir(a.out_dir, 0777) != 0 && errno != EEXIST) {
         error_errno(&err, errno, "cannot make the folder %s", a.out_dir);
         return cmd_failed(&cmd_index, &err);
@@ -183,6 +221,7 @@ const struct cmd cmd_index = {
     .help = "symbol files to index files: dSYM, Mach-O, ELF; bare, zip, tar, gzip",
     .synopsis = "FILE -o DIR [--jobs N] [--objects] [--name NAME] [--limits LIST]",
     .details =
+        "FILE: a dSYM (folder), an archive with dSYMs at any depth, or an object file.\n"
         "Writes DIR/UUID.gsym for each architecture slice of each object file in FILE\n"
         "(DIR/UUID.2.gsym for a second object of the same UUID), and one JSON line a slice:\n"
         "uuid, name, arch, functions, lines, inlines, has_dwarf, index_bytes, state (indexed\n"

@@ -1,9 +1,11 @@
 """The table of subcommands: help, exit codes, and that nothing written to a full disk counts."""
+import json
 import os
 import re
 import subprocess
 import tempfile
 import unittest
+import zipfile
 
 PROGRAM = os.environ["STALLSYMD"]
 
@@ -67,6 +69,20 @@ class Commands(unittest.TestCase):
             done = run("index", folder, "-o", folder + "/out")
         self.assertEqual(done.returncode, 1)
         self.assertIn("Contents/Resources/DWARF", done.stderr)
+
+    def test_index_takes_a_dsym_as_it_lies_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with zipfile.ZipFile("tests/demo/Shop.dSYM.zip") as demo:
+                demo.extractall(folder)
+            dsym = folder + "/Shop.dSYM"
+            done = run("index", dsym + "/", "-o", folder + "/out")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            slice = json.loads(done.stdout)
+            self.assertEqual((slice["name"], slice["state"]), ("Shop", "indexed"))
+            open(dsym + "/Contents/Resources/DWARF/Second", "w").close()
+            done = run("index", dsym, "-o", folder + "/out")
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn("has 2 files", done.stderr)
 
 
 if __name__ == "__main__":
