@@ -6,18 +6,17 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "server/http/auth.h"
 #include "storage/storage_read.h"
 
-#define RANDOM_BYTES 24
-#define SCOPES_ALL   (SCOPE_INGEST | SCOPE_SYMBOLS | SCOPE_READ | SCOPE_ADMIN)
-#define READ_ARENA   ((size_t)64 * 1024 * 1024)
-#define OP_ARENA     ((size_t)64 * 1024)
+#define SCOPES_ALL (SCOPE_INGEST | SCOPE_SYMBOLS | SCOPE_READ | SCOPE_ADMIN)
+#define READ_ARENA ((size_t)64 * 1024 * 1024)
+#define OP_ARENA   ((size_t)64 * 1024)
 
 static enum err check_token(const char *token, const char *from, struct error *err)
 {
@@ -51,21 +50,6 @@ static enum err read_token_file(const char *path, char *out, size_t size, struct
         n--;
     out[n] = 0;
     return check_token(out, "STALLSYM_ADMIN_TOKEN_FILE", err);
-}
-
-static enum err generate(char *out, size_t size, struct error *err)
-{
-    static const char digits[] = "0123456789abcdef";
-    uint8_t random[RANDOM_BYTES];
-    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-        return error_errno(err, errno, "no random bytes for a token");
-    int n = snprintf(out, size, "stallsym_");
-    for (size_t i = 0; i < sizeof(random); i++) {
-        out[n++] = digits[random[i] >> 4];
-        out[n++] = digits[random[i] & 15];
-    }
-    out[n] = 0;
-    return ERR_OK;
 }
 
 static enum err store(struct writer *writer, const char *token, const char *name, struct error *err)
@@ -106,8 +90,8 @@ static enum err look_up(struct storage *storage, const char *token, size_t *ret_
 
 static enum err make_first(struct writer *writer, const struct data_dir *dir, struct error *err)
 {
-    char token[TOKEN_LENGTH_MAX + 1], line[TOKEN_LENGTH_MAX + 2], path[PATH_MAX], quoted[512];
-    enum err rc = generate(token, sizeof(token), err);
+    char token[AUTH_TOKEN_SIZE], line[AUTH_TOKEN_SIZE + 1], path[PATH_MAX], quoted[512];
+    enum err rc = auth_token_make(token, err);
     if (rc == ERR_OK)
         rc = data_dir_path(dir, TOKEN_FILE_NAME, path, sizeof(path), err);
     if (rc != ERR_OK)

@@ -134,8 +134,11 @@ enum err format_json_load(const char *body, size_t len, json_t **ret, struct err
         enum err rc =
             json_error_code(&why) == json_error_out_of_memory ? ERR_NO_MEMORY : ERR_FORMAT;
         make_printable(why.text);
-        error_set(err, rc, "not valid JSON: %s (line %d, column %d)", why.text, why.line,
-                  why.column);
+        if (why.line > 1 || memchr(body, '\n', len))
+            error_set(err, rc, "not valid JSON: %s (line %d, column %d)", why.text, why.line,
+                      why.column);
+        else /* of an NDJSON body, whose reader counts the lines */
+            error_set(err, rc, "not valid JSON: %s (column %d)", why.text, why.column);
         if (err && rc == ERR_FORMAT && why.line > 0)
             err->line = (unsigned)why.line;
         return rc;

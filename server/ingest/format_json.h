@@ -27,7 +27,7 @@
 #define FORMAT_JSON_BYTES_MIN  ((size_t)1 << 20)
 #define FORMAT_JSON_BYTES_EACH ((size_t)24)
 
-/* ERR_FORMAT with line, column and reason, ERR_LIMIT when it takes too much memory. A byte order
+/* ERR_FORMAT with line (of several), column and reason, ERR_LIMIT when it takes too much memory. A byte order
  * mark is skipped. The caller json_decref's. */
 enum err format_json_load(const char *body, size_t len, json_t **ret, struct error *err);
 
