@@ -9,6 +9,7 @@
 #define BLOCK_MIN ((size_t)8 * 1024)
 #define BLOCK_MAX ((size_t)1024 * 1024)
 #define ALIGNMENT ((size_t)16)
+#define ROOM_MIN  ((size_t)16)
 
 struct arena_block {
     struct arena_block *older;
@@ -122,6 +123,21 @@ void *arena_array(struct arena *a, size_t count, size_t size)
     if (__builtin_mul_overflow(count, size, &total))
         return NULL;
     return arena_alloc(a, total);
+}
+
+bool arena_room(struct arena *a, void **array, size_t count, size_t *room, size_t size)
+{
+    if (count < *room)
+        return true;
+    size_t wanted = *room ? *room * 2 : ROOM_MIN;
+    void *grown = arena_array(a, wanted, size);
+    if (!grown)
+        return false;
+    if (count)
+        memcpy(grown, *array, count * size);
+    *array = grown;
+    *room = wanted;
+    return true;
 }
 
 void *arena_memdup(struct arena *a, const void *src, size_t size)

@@ -13,6 +13,7 @@
 #ifndef STALLSYM_BASE_ARENA_H
 #define STALLSYM_BASE_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct arena_block;
@@ -36,6 +37,10 @@ void *arena_alloc(struct arena *a, size_t size) __attribute__((warn_unused_resul
 /* `count * size` with the product checked. */
 void *arena_array(struct arena *a, size_t count, size_t size) __attribute__((warn_unused_result));
 void *arena_memdup(struct arena *a, const void *src, size_t size)
+    __attribute__((warn_unused_result));
+/* Room for one more element: when all `*room` places of `*array` are taken (`count` of them) it becomes
+ * a copy twice as large; the old one stays behind until the reset. False without memory. */
+bool arena_room(struct arena *a, void **array, size_t count, size_t *room, size_t size)
     __attribute__((warn_unused_result));
 char *arena_strdup(struct arena *a, const char *s) __attribute__((warn_unused_result));
 char *arena_strndup(struct arena *a, const char *s, size_t n) __attribute__((warn_unused_result));

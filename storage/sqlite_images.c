@@ -12,16 +12,8 @@ enum err uuid_list_add(struct uuid_list *l, struct arena *arena, const struct uu
         if (uuid_equal(&l->items[i], uuid))
             return ERR_OK;
     }
-    if (l->count == l->cap) {
-        size_t cap = l->cap ? l->cap * 2 : 8;
-        struct uuid *items = arena_array(arena, cap, sizeof(*items));
-        if (!items)
-            return error_set(err, ERR_NO_MEMORY, "no memory for images");
-        if (l->count)
-            memcpy(items, l->items, l->count * sizeof(*items));
-        l->items = items;
-        l->cap = cap;
-    }
+    if (!arena_room(arena, (void **)&l->items, l->count, &l->cap, sizeof(*l->items)))
+        return error_set(err, ERR_NO_MEMORY, "no memory for images");
     l->items[l->count++] = *uuid;
     return ERR_OK;
 }

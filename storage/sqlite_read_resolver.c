@@ -11,17 +11,9 @@ void row_list_init(struct row_list *l, size_t row_size, struct arena *arena)
 
 void *row_list_add(struct row_list *l, struct error *err)
 {
-    if (l->count == l->cap) {
-        size_t cap = l->cap ? l->cap * 2 : 16;
-        void *items = arena_array(l->arena, cap, l->size);
-        if (!items) {
-            error_set(err, ERR_NO_MEMORY, "no memory for an answer");
-            return NULL;
-        }
-        if (l->count)
-            memcpy(items, l->items, l->count * l->size);
-        l->items = items;
-        l->cap = cap;
+    if (!arena_room(l->arena, &l->items, l->count, &l->cap, l->size)) {
+        error_set(err, ERR_NO_MEMORY, "no memory for an answer");
+        return NULL;
     }
     return (char *)l->items + l->count++ * l->size;
 }

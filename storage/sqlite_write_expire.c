@@ -20,16 +20,8 @@ static enum err id_list_add(struct sqlite_storage *s, struct id_list *l, int64_t
 {
     if (l->count && l->items[l->count - 1] == id)
         return ERR_OK;
-    if (l->count == l->cap) {
-        size_t cap = l->cap ? l->cap * 2 : 64;
-        int64_t *items = arena_array(&s->scratch, cap, sizeof(*items));
-        if (!items)
-            return error_set(err, ERR_NO_MEMORY, "no memory for retention");
-        for (size_t i = 0; i < l->count; i++)
-            items[i] = l->items[i];
-        l->items = items;
-        l->cap = cap;
-    }
+    if (!arena_room(&s->scratch, (void **)&l->items, l->count, &l->cap, sizeof(*l->items)))
+        return error_set(err, ERR_NO_MEMORY, "no memory for retention");
     l->items[l->count++] = id;
     return ERR_OK;
 }

@@ -1,6 +1,7 @@
 #include "server/ingest/app_batch.h"
 
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/buf.h"
 #include "base/hash.h"
@@ -17,7 +18,7 @@ static bool grow_set(struct key_set *s)
     if (s->count)
         memcpy(keys, s->keys, s->count * sizeof(*keys));
     for (size_t i = 0; i < s->count; i++) {
-        size_t at = hash64(keys[i], sizeof(keys[i]), 0) & (room * 2 - 1);
+        size_t at = hash64(keys[i], sizeof(keys[i]), s->seed) & (room * 2 - 1);
         while (slots[at])
             at = (at + 1) & (room * 2 - 1);
         slots[at] = (uint32_t)i + 1;
@@ -34,7 +35,7 @@ uint32_t key_set_put(struct key_set *s, const uint8_t key[16], bool *ret_added)
     if (s->count == s->room && !grow_set(s))
         return UINT32_MAX;
     size_t mask = s->room * 2 - 1;
-    size_t at = hash64(key, 16, 0) & mask;
+    size_t at = hash64(key, 16, s->seed) & mask;
     for (; s->slots[at]; at = (at + 1) & mask) {
         if (memcmp(s->keys[s->slots[at] - 1], key, 16) == 0)
             return s->slots[at] - 1;
@@ -45,35 +46,27 @@ uint32_t key_set_put(struct key_set *s, const uint8_t key[16], bool *ret_added)
     return (uint32_t)s->count++;
 }
 
+static void init_set(struct key_set *s, struct arena *arena)
+{
+    s->arena = arena;
+    /* Image ids come from strangers: they must not choose the slots. */
+    if (getrandom(&s->seed, sizeof(s->seed), 0) != (ssize_t)sizeof(s->seed))
+        s->seed = (uint64_t)(uintptr_t)s;
+}
+
 void app_batch_init(struct app_batch *b, struct arena *arena, const char *bundle_id)
 {
     memset(b, 0, sizeof(*b));
     b->arena = arena;
-    b->stack_keys.arena = arena;
-    b->image_keys.arena = arena;
+    init_set(&b->stack_keys, arena);
+    init_set(&b->image_keys, arena);
     b->op.bundle_id = bundle_id;
-}
-
-/* A larger copy of an array when it is full. */
-static bool make_room(struct arena *arena, void **array, size_t count, size_t *room, size_t size)
-{
-    if (count < *room)
-        return true;
-    size_t wanted = *room ? *room * 2 : 16;
-    void *grown = arena_array(arena, wanted, size);
-    if (!grown)
-        return false;
-    if (count)
-        memcpy(grown, *array, count * size);
-    *array = grown;
-    *room = wanted;
-    return true;
 }
 
 struct op_report *app_batch_report(struct app_batch *b)
 {
-    if (!make_room(b->arena, (void **)&b->op.reports, b->op.report_count, &b->report_room,
-                   sizeof(*b->op.reports)))
+    if (!arena_room(b->arena, (void **)&b->op.reports, b->op.report_count, &b->report_room,
+                    sizeof(*b->op.reports)))
         return NULL;
     return &b->op.reports[b->op.report_count++];
 }
@@ -94,8 +87,8 @@ uint32_t app_batch_stack(struct app_batch *b, const struct raw_stack *raw)
     uint8_t hash[STACK_HASH_SIZE];
     bool added;
     raw_stack_hash(b->op.bundle_id, raw, hash);
-    if (!make_room(b->arena, (void **)&b->op.stacks, b->op.stack_count, &b->stack_room,
-                   sizeof(*b->op.stacks)))
+    if (!arena_room(b->arena, (void **)&b->op.stacks, b->op.stack_count, &b->stack_room,
+                    sizeof(*b->op.stacks)))
         return NO_STACK;
     uint32_t i = key_set_put(&b->stack_keys, hash, &added);
     if (i == UINT32_MAX || !added)
@@ -114,7 +107,7 @@ bool app_batch_image(struct app_batch *b, const struct op_image *image)
 {
     bool added;
     struct op_image *images = (struct op_image *)b->op.images;
-    if (!make_room(b->arena, (void **)&images, b->op.image_count, &b->image_room, sizeof(*images)))
+    if (!arena_room(b->arena, (void **)&images, b->op.image_count, &b->image_room, sizeof(*images)))
         return false;
     b->op.images = images;
     uint32_t i = key_set_put(&b->image_keys, image->id.bytes, &added);

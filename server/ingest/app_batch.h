@@ -18,6 +18,7 @@
 /* A set of 16-byte keys, each with the index it was given. Open addressing, doubling. */
 struct key_set {
     struct arena *arena;
+    uint64_t seed;
     uint32_t *slots; /* index + 1 into keys; 0: empty */
     uint8_t (*keys)[16];
     size_t count, room;

@@ -490,12 +490,14 @@ static enum err read_json(struct intake *in, struct error *err)
     if (rc != ERR_OK)
         return rc;
     if (json_is_array(root)) {
-        for (size_t i = 0; rc == ERR_OK && i < json_array_size(root) && !in->no_memory; i++) {
+        for (size_t i = 0; i < json_array_size(root) && !in->no_memory; i++) {
             char at[32];
             struct error why;
             snprintf(at, sizeof(at), "[%zu]", i);
             if (read_object(in, json_array_get(root, i), at, 0, &why) != ERR_OK)
                 intake_refuse_line(in, 0, at, "neither a batch nor a report");
+            if (in->next_index > in->limits->reports)
+                break;
         }
         if (in->next_index == 0 && !in->no_memory)
             rc = error_set(err, ERR_INVALID, "an array without batches");

@@ -7,7 +7,7 @@
  * Invariants: accepted + duplicates + rejected = reports in the body (a damaged NDJSON line counts
  * as one). A refused report burns no id and loses nothing else. Every value stored is one of the
  * known fields, inside the caps of struct ingest_limits; what was cut or left out to stay inside
- * them is listed under `dropped`. No clock, no randomness: `now_ms` is a parameter.
+ * them is listed under `dropped`. No clock: `now_ms` is a parameter; equal bodies give equal ops.
  *
  * Threads: one struct ingest may be shared by all threads of the door (read-only); a request has
  * one thread. Memory: the op's arena holds the op and the result; write_op_free() ends both.

@@ -10,22 +10,12 @@ void intake_init(struct intake *in, const struct ingest_request *request, struct
     in->arena = arena;
 }
 
-/* Room for one more element in an arena array; the old one stays behind as garbage. */
 static bool make_room(struct intake *in, void **array, size_t count, size_t *room, size_t size)
 {
-    if (count < *room)
+    if (arena_room(in->arena, array, count, room, size))
         return true;
-    size_t wanted = *room ? *room * 2 : 16;
-    void *grown = arena_array(in->arena, wanted, size);
-    if (!grown) {
-        in->no_memory = true;
-        return false;
-    }
-    if (count)
-        memcpy(grown, *array, count * size);
-    *array = grown;
-    *room = wanted;
-    return true;
+    in->no_memory = true;
+    return false;
 }
 
 #define ROOM(in, list, n)                                                                          \

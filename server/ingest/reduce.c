@@ -12,9 +12,11 @@
 #define ADDRESSES_MAX   ((size_t)1024 * 1024)
 #define IMAGE_SET_MAX   ((size_t)4 * 1024 * 1024)
 
-/* The map over one `struct report_images`, built once. */
+/* The map over one `struct report_images` in a process of that OS and arch (they name its slide
+ * group), built once. */
 struct mapped {
     const struct report_images *images;
+    const char *os, *arch;
     struct image_map *map;
     struct mapped *next;
 };
@@ -54,16 +56,9 @@ static struct app_batch *batch_of(struct reducer *rd, const struct report *r)
             takes_set(&rd->batches[i].op, r->images))
             return &rd->batches[i];
     }
-    if (rd->batch_count == rd->batch_room) {
-        size_t room = rd->batch_room ? rd->batch_room * 2 : 4;
-        struct app_batch *grown = arena_array(rd->arena, room, sizeof(*grown));
-        if (!grown)
-            return NULL;
-        if (rd->batch_count)
-            memcpy(grown, rd->batches, rd->batch_count * sizeof(*grown));
-        rd->batches = grown;
-        rd->batch_room = room;
-    }
+    if (!arena_room(rd->arena, (void **)&rd->batches, rd->batch_count, &rd->batch_room,
+                    sizeof(*rd->batches)))
+        return NULL;
     struct app_batch *b = &rd->batches[rd->batch_count++];
     app_batch_init(b, rd->arena, r->bundle_id);
     return b;
@@ -72,8 +67,10 @@ static struct app_batch *batch_of(struct reducer *rd, const struct report *r)
 static enum err map_of(struct reducer *rd, const struct report *r, struct image_map **ret)
 {
     const struct report_images *images = r->images;
+    const char *os = *r->os_build ? r->os_build : r->os_version;
     for (struct mapped *m = rd->mapped; m; m = m->next) {
-        if (m->images == images) {
+        if (m->images == images &&
+            (!images || (strcmp(m->os, os) == 0 && strcmp(m->arch, r->arch) == 0))) {
             *ret = m->map;
             return ERR_OK;
         }
@@ -82,13 +79,14 @@ static enum err map_of(struct reducer *rd, const struct report *r, struct image_
     if (!m)
         return no_memory(rd);
     struct image_layout layout = {layouts_find, rd->in->request->layouts};
-    const char *os = *r->os_build ? r->os_build : r->os_version;
     enum err rc =
         image_map_build(images ? images->entries : NULL, images ? images->count : 0, os, r->arch,
                         rd->in->request->layouts ? &layout : NULL, rd->arena, &m->map, rd->err);
     if (rc != ERR_OK)
         return rc == ERR_NO_MEMORY ? no_memory(rd) : rc;
     m->images = images;
+    m->os = os;
+    m->arch = r->arch;
     m->next = rd->mapped;
     rd->mapped = m;
     *ret = m->map;

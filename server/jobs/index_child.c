@@ -122,16 +122,9 @@ static enum err add_slice(struct run *r, const struct slice_report *slice, struc
     struct index_child_result *result = r->result;
     if (result->slice_count == INDEX_SLICES_MAX)
         return error_set(err, ERR_LIMIT, "more than %d slices in one upload", INDEX_SLICES_MAX);
-    if (result->slice_count == r->slice_room) {
-        size_t room = r->slice_room ? 2 * r->slice_room : 16;
-        struct slice_report *more = arena_array(r->arena, room, sizeof(*more));
-        if (!more)
-            return error_set(err, ERR_LIMIT, "the upload's slices take too much memory");
-        if (result->slice_count)
-            memcpy(more, result->slices, result->slice_count * sizeof(*more));
-        result->slices = more;
-        r->slice_room = room;
-    }
+    if (!arena_room(r->arena, (void **)&result->slices, result->slice_count, &r->slice_room,
+                    sizeof(*result->slices)))
+        return error_set(err, ERR_LIMIT, "the upload's slices take too much memory");
     result->slices[result->slice_count++] = *slice;
     return ERR_OK;
 }

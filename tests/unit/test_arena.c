@@ -70,5 +70,23 @@ START_TEST(large_pieces_beside_small_ones)
 }
 END_TEST
 
-UNIT_MAIN("arena", zeroed_and_aligned, limit_holds, absurd_sizes_fail,
+START_TEST(room_doubles_and_keeps)
+{
+    struct arena a;
+    int *items = NULL;
+    size_t room = 0, count = 0;
+    arena_init(&a, 4096);
+    while (arena_room(&a, (void **)&items, count, &room, sizeof(*items))) {
+        items[count] = (int)count;
+        count++;
+    }
+    ck_assert_uint_eq(count, room); /* full, and the limit holds */
+    ck_assert_uint_ge(count, 256);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_int_eq(items[i], (int)i);
+    arena_done(&a);
+}
+END_TEST
+
+UNIT_MAIN("arena", room_doubles_and_keeps, zeroed_and_aligned, limit_holds, absurd_sizes_fail,
           large_pieces_beside_small_ones)

@@ -400,6 +400,29 @@ START_TEST(slide_alone_gives_the_same_stack)
 }
 END_TEST
 
+/* Devices may share a list of images without sharing a shared cache: the group is of the OS. */
+START_TEST(slide_group_is_that_of_each_report_s_os)
+{
+    struct raw_stack old, new;
+    ck_assert_int_eq(take("{" APP ",\"images\":["
+                          "{\"name\":\"UIKit\",\"path\":\"/System/UIKit\",\"slide\":\"0x4000000\"},"
+                          "{\"name\":\"libA\",\"path\":\"/usr/lib/libA\",\"slide\":\"0x4000000\"}],"
+                          "\"reports\":[{\"os_version\":\"16.6\",\"stack\":[\"0x184001000\"]},"
+                          "{\"os_version\":\"17.1\",\"stack\":[\"0x184001000\"]}]}"),
+                     ERR_OK);
+    const struct op_batch *b = batch(0);
+    ck_assert_uint_eq(b->stack_count, 2);
+    raw_of(b, b->reports[0].stack, result.arena, &old);
+    raw_of(b, b->reports[1].stack, result.arena, &new);
+    ck_assert_int_eq(old.frames[0].image_kind, IMAGE_GROUP);
+    ck_assert_int_eq(new.frames[0].image_kind, IMAGE_GROUP);
+    struct uuid want_old = image_group_id("16.6", ""), want_new = image_group_id("17.1", "");
+    ck_assert(uuid_equal(&old.frames[0].image, &want_old));
+    ck_assert(uuid_equal(&new.frames[0].image, &want_new));
+    ingest_result_done(&result);
+}
+END_TEST
+
 START_TEST(image_sets)
 {
     ck_assert_int_eq(take_as("{" APP "," IMAGES ",\"image_set\":\"s1\",\"reports\":[{\"id\":\"a\","
@@ -563,7 +586,8 @@ UNIT_MAIN("ingest", batch_object, flat_report_as_documented, one_bad_report_is_r
           ndjson_lines_fail_alone, bodies_that_are_no_batch, all_refused_is_no_error,
           bound_token_takes_no_other_app, device_clock, equal_stacks_are_folded,
           outermost_first_is_turned, stalled_thread_is_the_stack,
-          longest_stage_of_samples_is_the_culprit, slide_alone_gives_the_same_stack, image_sets,
-          each_image_set_is_remembered, empty_stacks_count_without_one,
-          skipped_stacks_and_frame_drops, what_must_not_be_stored_is_dropped, content_id_is_stable,
-          apps_are_kept_apart, deep_stacks_are_cut_at_the_outer_end, memory_is_capped)
+          longest_stage_of_samples_is_the_culprit, slide_group_is_that_of_each_report_s_os,
+          slide_alone_gives_the_same_stack, image_sets, each_image_set_is_remembered,
+          empty_stacks_count_without_one, skipped_stacks_and_frame_drops,
+          what_must_not_be_stored_is_dropped, content_id_is_stable, apps_are_kept_apart,
+          deep_stacks_are_cut_at_the_outer_end, memory_is_capped)
