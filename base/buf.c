@@ -7,6 +7,8 @@
 
 #include "base/utf8.h"
 
+#define NUMBER_MAX 10 /* bytes of a number of 64 bits in LEB128 */
+
 void buf_init(struct buf *b, size_t limit)
 {
     memset(b, 0, sizeof(*b));
@@ -114,37 +116,56 @@ bool buf_printf(struct buf *b, const char *fmt, ...)
     return true;
 }
 
+/* Where NUMBER_MAX bytes can be written without a question; NULL: ask buf_put(). What there is room
+ * for is within the limit. */
+static inline uint8_t *roomy(struct buf *b)
+{
+    return !b->failed && b->cap > b->len + NUMBER_MAX ? (uint8_t *)b->data + b->len : NULL;
+}
+
+static inline bool put_number(struct buf *b, uint8_t *room, const uint8_t *bytes, size_t n)
+{
+    if (!room)
+        return buf_put(b, bytes, n);
+    buf_grow(b, n);
+    return true;
+}
+
 bool buf_uleb(struct buf *b, uint64_t v)
 {
-    uint8_t bytes[10];
+    uint8_t bytes[NUMBER_MAX];
+    uint8_t *room = roomy(b);
+    uint8_t *p = room ? room : bytes;
     size_t n = 0;
-    do {
-        uint8_t byte = v & 0x7f;
-        v >>= 7;
-        bytes[n++] = (uint8_t)(byte | (v ? 0x80 : 0));
-    } while (v);
-    return buf_put(b, bytes, n);
+    for (; v >= 0x80; v >>= 7)
+        p[n++] = (uint8_t)(v | 0x80);
+    p[n++] = (uint8_t)v;
+    return put_number(b, room, bytes, n);
 }
 
 bool buf_sleb(struct buf *b, int64_t v)
 {
-    uint8_t bytes[10];
+    uint8_t bytes[NUMBER_MAX];
+    uint8_t *room = roomy(b);
+    uint8_t *p = room ? room : bytes;
     size_t n = 0;
     for (bool more = true; more;) {
         uint8_t byte = v & 0x7f;
         v >>= 7;
         more = !((v == 0 && !(byte & 0x40)) || (v == -1 && (byte & 0x40)));
-        bytes[n++] = (uint8_t)(byte | (more ? 0x80 : 0));
+        p[n++] = (uint8_t)(byte | (more ? 0x80 : 0));
     }
-    return buf_put(b, bytes, n);
+    return put_number(b, room, bytes, n);
 }
 
-static bool put_le(struct buf *b, uint64_t v, size_t n)
+static inline bool put_le(struct buf *b, uint64_t v, size_t n)
 {
-    uint8_t bytes[8];
+    uint8_t bytes[NUMBER_MAX];
+    uint8_t *room = roomy(b);
+    uint8_t *p = room ? room : bytes;
     for (size_t i = 0; i < n; i++)
-        bytes[i] = (uint8_t)(v >> (8 * i));
-    return buf_put(b, bytes, n);
+        p[i] = (uint8_t)(v >> (8 * i));
+    return put_number(b, room, bytes, n);
 }
 
 bool buf_u8(struct buf *b, uint8_t v)
