@@ -58,15 +58,13 @@ static bool demangle_by(const char *name, bool own, char *out, size_t size)
     return false;
 }
 
-static bool answer(const char *name, bool own, char *out, size_t size, bool *ret_known)
+static bool answer(const char *name, bool own, char *out, size_t size)
 {
-    *ret_known = false;
     if (size == 0)
         return false;
     if (size > DEMANGLE_OUTPUT_MAX)
         size = DEMANGLE_OUTPUT_MAX;
-    *ret_known = demangle_by(name, own, out, size) && out[0];
-    if (*ret_known)
+    if (demangle_by(name, own, out, size) && out[0])
         return strcmp(name, out) != 0;
     struct demangle_out o;
     demangle_out_init(&o, out, size);
@@ -77,21 +75,28 @@ static bool answer(const char *name, bool own, char *out, size_t size, bool *ret
 
 bool demangle(const char *name, char *out, size_t size)
 {
-    bool known;
-    return answer(name, false, out, size, &known);
+    return answer(name, false, out, size);
 }
 
 bool demangle_own(const char *name, char *out, size_t size)
 {
-    bool known;
-    return answer(name, true, out, size, &known);
+    return answer(name, true, out, size);
 }
 
-bool demangle_is_own(const char *name, char *out, size_t size)
+/* "17h<16 hexadecimal digits>E" */
+static bool is_legacy_rust(const char *name, size_t length)
 {
-    bool known;
-    answer(name, true, out, size, &known);
-    return known;
+    return length > 20 && name[length - 1] == 'E' && memcmp(name + length - 20, "17h", 3) == 0;
+}
+
+bool demangle_is_own(const char *name)
+{
+    char out[DEMANGLE_OUTPUT_MAX];
+    size_t length = strlen(name);
+    /* Nearly all there are; nothing has to be written for the answer. */
+    if (length <= DEMANGLE_INPUT_MAX && !is_legacy_rust(name, length) && demangle_cxx_is_own(name))
+        return true;
+    return demangle_by(name, true, out, sizeof(out)) && out[0];
 }
 
 bool demangle_full(const char *name, char *out, size_t size)

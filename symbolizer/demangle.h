@@ -28,8 +28,8 @@
 bool demangle(const char *name, char *out, size_t size);
 /* The same by our own readers alone; what only the runtime knows is shown as it is. */
 bool demangle_own(const char *name, char *out, size_t size);
-/* True when one of our own readers knows the name; `out` has what demangle_own() answers. */
-bool demangle_is_own(const char *name, char *out, size_t size);
+/* True when one of our own readers knows the name: it has gone through all of it. */
+bool demangle_is_own(const char *name);
 /* A Swift name with modules and types, whose display form has neither. False, and `out` in any
  * state, for all others. */
 bool demangle_full(const char *name, char *out, size_t size);

@@ -21,12 +21,15 @@ bool demangle_cxx_own(const char *name, char *out, size_t size)
     return true;
 }
 
+bool demangle_cxx_is_own(const char *name)
+{
+    struct cxx_tree tree;
+    return strncmp(name, "_Z", 2) == 0 && cxx_parse(name, &tree) && cxx_can_print(&tree);
+}
+
 /* Safe to ask only where a crash or a loop costs no more than a child. */
 static bool by_runtime(const char *name, char *out, size_t size)
 {
-    struct demangle_cost cost = demangle_cxx_cost(name);
-    if (cost.size > DEMANGLE_CXX_SIZE_MAX || cost.depth > DEMANGLE_CXX_DEPTH_MAX)
-        return false;
     int status = 0;
     char *text = __cxa_demangle(name, NULL, NULL, &status);
     if (!text)
@@ -39,8 +42,18 @@ static bool by_runtime(const char *name, char *out, size_t size)
     return true;
 }
 
+/* Names that are too costly, or that it may not come back from: those are not well-formed, and so
+ * not read by our own reader. */
+static bool may_ask_runtime(const char *name)
+{
+    struct cxx_tree tree;
+    struct demangle_cost cost = demangle_cxx_cost(name);
+    return cost.size <= DEMANGLE_CXX_SIZE_MAX && cost.depth <= DEMANGLE_CXX_DEPTH_MAX &&
+           (!cost.unresolved || cxx_parse(name, &tree));
+}
+
 bool demangle_cxx(const char *name, char *out, size_t size)
 {
     return demangle_cxx_own(name, out, size) ||
-           (strncmp(name, "_Z", 2) == 0 && by_runtime(name, out, size));
+           (strncmp(name, "_Z", 2) == 0 && may_ask_runtime(name) && by_runtime(name, out, size));
 }

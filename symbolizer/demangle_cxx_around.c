@@ -21,11 +21,15 @@ void cxx_print_one_waiting(struct cxx_printer *p, const struct cxx_node *n)
     if (n->kind >= CXX_POINTER) {
         cxx_puts(p, suffixes[n->kind]);
     } else if (n->kind == CXX_VENDOR) {
-        cxx_put_char(p, ' ');
+        cxx_puts(p, " ");
         cxx_print_node(p, n->right);
+    } else if (n->kind == CXX_VECTOR) {
+        cxx_puts(p, " __vector(");
+        cxx_print_node(p, n->left);
+        cxx_puts(p, ")");
     } else if (n->kind == CXX_MEMBER) {
         if (p->last != '(')
-            cxx_put_char(p, ' ');
+            cxx_puts(p, " ");
         cxx_print_node(p, n->left);
         cxx_puts(p, "::*");
     } else {
@@ -70,18 +74,18 @@ static void print_function_rest(struct cxx_printer *p, const struct cxx_node *n,
     if (bracket) {
         space = space || (p->last != '(' && p->last != '*');
         if (space && p->last != ' ')
-            cxx_put_char(p, ' ');
-        cxx_put_char(p, '(');
+            cxx_puts(p, " ");
+        cxx_puts(p, "(");
     }
     struct cxx_waiting *hold = p->waiting;
     p->waiting = NULL;
     cxx_print_waiting(p, list, false);
     if (bracket)
-        cxx_put_char(p, ')');
-    cxx_put_char(p, '(');
+        cxx_puts(p, ")");
+    cxx_puts(p, "(");
     if (n->right)
         cxx_print_node(p, n->right);
-    cxx_put_char(p, ')');
+    cxx_puts(p, ")");
     cxx_print_waiting(p, list, true);
     p->waiting = hold;
 }
@@ -100,14 +104,14 @@ static void print_array_rest(struct cxx_printer *p, const struct cxx_node *n,
             cxx_puts(p, " (");
         cxx_print_waiting(p, list, false);
         if (bracket)
-            cxx_put_char(p, ')');
+            cxx_puts(p, ")");
     }
     if (space)
-        cxx_put_char(p, ' ');
-    cxx_put_char(p, '[');
+        cxx_puts(p, " ");
+    cxx_puts(p, "[");
     if (n->left)
         cxx_print_node(p, n->left);
-    cxx_put_char(p, ']');
+    cxx_puts(p, "]");
 }
 
 /* What waits and was not printed; what belongs to `this` only behind the parameters. */
@@ -158,7 +162,7 @@ void cxx_print_function(struct cxx_printer *p, const struct cxx_node *n)
         p->waiting = w.next;
         if (w.printed)
             return;
-        cxx_put_char(p, ' ');
+        cxx_puts(p, " ");
     }
     print_function_rest(p, n, p->waiting);
 }

@@ -428,7 +428,8 @@ __attribute__((noinline)) struct demangle_cost demangle_cxx_cost(const char *nam
     while (s.top > 0)
         pop(&s);
     finish_item(top(&s));
-    struct demangle_cost cost = {top(&s)->size, top(&s)->depth + (uint64_t)top(&s)->count};
+    struct demangle_cost cost = {top(&s)->size, top(&s)->depth + (uint64_t)top(&s)->count,
+                                 s.unresolved};
     if (s.refused)
         cost.depth = DEMANGLE_CXX_DEPTH_MAX + 1;
     return cost;

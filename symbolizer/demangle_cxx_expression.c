@@ -79,6 +79,79 @@ static uint16_t parse_operation(struct cxx_parser *s, char a, char b)
     return pair ? cxx_make(s, CXX_BINARY, sign, pair) : 0;
 }
 
+/* "callee arguments… E" */
+static uint16_t parse_call(struct cxx_parser *s)
+{
+    uint16_t callee = cxx_parse_expression(s);
+    uint16_t first = 0, at = 0;
+    /* A function is called without its parameters being shown. */
+    if (cxx_node(s, callee)->kind == CXX_TYPED)
+        return 0;
+    while (callee && !cxx_take(s, 'E')) {
+        uint16_t argument = cxx_parse_expression(s);
+        uint16_t item = argument ? cxx_make(s, CXX_PARAMS, argument, 0) : 0;
+        if (!item)
+            return 0;
+        if (at)
+            cxx_node(s, at)->right = item;
+        else
+            first = item;
+        at = item;
+    }
+    if (!first)
+        first = cxx_make(s, CXX_PARAMS, 0, 0);
+    return callee && first ? cxx_make(s, CXX_CALL, callee, first) : 0;
+}
+
+/* "a.b", "a->b" */
+static uint16_t parse_member(struct cxx_parser *s, const char *sign)
+{
+    uint16_t text = cxx_make_text(s, CXX_OPERATOR, sign, strlen(sign));
+    uint16_t left = text ? cxx_parse_expression(s) : 0;
+    uint16_t name = left ? cxx_parse_unqualified(s) : 0;
+    name = cxx_parse_arguments_of(s, name, false);
+    uint16_t pair = name ? cxx_make(s, CXX_PAIR, left, name) : 0;
+    return pair ? cxx_make(s, CXX_BINARY, text, pair) : 0;
+}
+
+static uint16_t parse_cast(struct cxx_parser *s, const char *word)
+{
+    uint16_t type = cxx_parse_type(s);
+    uint16_t operand = type ? cxx_parse_expression(s) : 0;
+    uint16_t cast = operand ? cxx_make_text(s, CXX_CAST, word, strlen(word)) : 0;
+    if (cast) {
+        cxx_node(s, cast)->left = type;
+        cxx_node(s, cast)->right = operand;
+    }
+    return cast;
+}
+
+static uint16_t parse_argument(struct cxx_parser *s)
+{
+    uint32_t number;
+    if (cxx_take(s, 'T'))
+        return cxx_make_number(s, CXX_ARGUMENT, 0, 0);
+    return cxx_take_index(s, &number) ? cxx_make_number(s, CXX_ARGUMENT, 0, number + 1) : 0;
+}
+
+/* Expressions of two letters; the letters are read. */
+static uint16_t parse_lettered(struct cxx_parser *s, char a, char b)
+{
+    if (a == 's' && b == 'r')
+        return parse_scoped(s);
+    if (a == 's' && (b == 'p' || b == 'Z'))
+        return cxx_make_over(s, b == 'p' ? CXX_PACK : CXX_PACK_LENGTH, cxx_parse_expression(s));
+    if (a == 's' && b == 'c')
+        return parse_cast(s, "static_cast");
+    if (a == 'f' && b == 'p')
+        return parse_argument(s);
+    if (a == 'c' && b == 'l')
+        return parse_call(s);
+    if (a == 'd' && b == 't')
+        return parse_member(s, ".");
+    return a == 'p' && b == 't' ? parse_member(s, "->") : 0;
+}
+
 uint16_t cxx_parse_expression(struct cxx_parser *s)
 {
     char a = s->p[0], b = a ? s->p[1] : 0;
@@ -89,13 +162,9 @@ uint16_t cxx_parse_expression(struct cxx_parser *s)
         expression = cxx_parse_literal(s);
     } else if (cxx_take(s, 'T')) {
         expression = cxx_parse_template_param(s);
-    } else if (a == 's' && (b == 'r' || b == 'p' || b == 'Z')) {
+    } else if (is_among("sr sp sZ sc fp cl dt pt ", a, b)) {
         s->p += 2;
-        if (b == 'r')
-            expression = parse_scoped(s);
-        else
-            expression =
-                cxx_make_over(s, b == 'p' ? CXX_PACK : CXX_PACK_LENGTH, cxx_parse_expression(s));
+        expression = parse_lettered(s, a, b);
     } else {
         expression = parse_operation(s, a, b);
     }

@@ -1,7 +1,21 @@
 #include "symbolizer/demangle_cxx_printer.h"
 
+/* Kept out of what calls itself: its frame stays small, and without a guard. */
+#define APART __attribute__((noinline))
+
+void cxx_put_number(struct cxx_printer *p, uint32_t v)
+{
+    char digits[12];
+    size_t from = sizeof(digits);
+    do {
+        digits[--from] = (char)('0' + v % 10);
+        v /= 10;
+    } while (v > 0);
+    cxx_put(p, digits + from, sizeof(digits) - from);
+}
+
 /* The name waits for the type, which puts it in its place. */
-static void print_typed(struct cxx_printer *p, const struct cxx_node *n)
+static APART void print_typed(struct cxx_printer *p, const struct cxx_node *n)
 {
     struct cxx_waiting *hold = p->waiting;
     struct cxx_waiting list[4];
@@ -45,7 +59,7 @@ static void print_typed(struct cxx_printer *p, const struct cxx_node *n)
         count--;
         if (list[count].printed)
             continue;
-        cxx_put_char(p, ' ');
+        cxx_puts(p, " ");
         cxx_print_one_waiting(p, list[count].node);
     }
     p->waiting = hold;
@@ -57,12 +71,12 @@ static void print_template(struct cxx_printer *p, const struct cxx_node *n)
     p->waiting = NULL;
     cxx_print_node(p, n->left);
     if (p->last == '<')
-        cxx_put_char(p, ' ');
-    cxx_put_char(p, '<');
+        cxx_puts(p, " ");
+    cxx_puts(p, "<");
     cxx_print_node(p, n->right);
     if (p->last == '>')
-        cxx_put_char(p, ' ');
-    cxx_put_char(p, '>');
+        cxx_puts(p, " ");
+    cxx_puts(p, ">");
     p->waiting = hold;
 }
 
@@ -96,7 +110,7 @@ static void print_nested(struct cxx_printer *p, const struct cxx_node *n)
     cxx_print_node(p, n->right);
 }
 
-static void print_lambda(struct cxx_printer *p, const struct cxx_node *n)
+static APART void print_lambda(struct cxx_printer *p, const struct cxx_node *n)
 {
     bool outer = p->in_lambda;
     cxx_puts(p, "{lambda(");
@@ -105,18 +119,18 @@ static void print_lambda(struct cxx_printer *p, const struct cxx_node *n)
     p->in_lambda = outer;
     cxx_puts(p, ")#");
     cxx_put_number(p, n->number + 1u);
-    cxx_put_char(p, '}');
+    cxx_puts(p, "}");
 }
 
 static void print_operator(struct cxx_printer *p, const struct cxx_node *n)
 {
     cxx_puts(p, "operator");
     if (n->text[0] >= 'a' && n->text[0] <= 'z')
-        cxx_put_char(p, ' ');
+        cxx_puts(p, " ");
     cxx_put_text(p, n);
 }
 
-static void print_literal(struct cxx_printer *p, const struct cxx_node *n)
+static APART void print_literal(struct cxx_printer *p, const struct cxx_node *n)
 {
     static const char endings[][4] = {"i", "ju", "ll", "mul", "xll", "yull"};
     const struct cxx_node *type = cxx_at(p, n->left);
@@ -132,32 +146,54 @@ static void print_literal(struct cxx_printer *p, const struct cxx_node *n)
             ending = endings[i] + 1;
     }
     if (!ending) {
-        cxx_put_char(p, '(');
+        cxx_puts(p, "(");
         cxx_print_node(p, n->left);
-        cxx_put_char(p, ')');
+        cxx_puts(p, ")");
     }
     if (negative)
-        cxx_put_char(p, '-');
+        cxx_puts(p, "-");
     bool is_real = code && strchr("defg", code);
     if (is_real)
-        cxx_put_char(p, '[');
+        cxx_puts(p, "[");
     cxx_put_text(p, n);
     if (is_real)
-        cxx_put_char(p, ']');
+        cxx_puts(p, "]");
     if (ending)
         cxx_puts(p, ending);
 }
 
 /* --- expressions ------------------------------------------------------------------------------- */
 
+/* A member template in brackets or not: runtimes of GCC 12 and 14 differ. */
+static bool is_disputed(const struct cxx_printer *p, const struct cxx_node *n)
+{
+    return n->kind == CXX_QUALIFIED && cxx_at(p, n->right)->kind == CXX_TEMPLATE;
+}
+
 static void print_operand(struct cxx_printer *p, uint16_t i)
 {
-    bool is_simple = cxx_at(p, i)->kind == CXX_NAME || cxx_at(p, i)->kind == CXX_QUALIFIED;
+    const struct cxx_node *n = cxx_at(p, i);
+    bool is_simple = n->kind == CXX_NAME || n->kind == CXX_QUALIFIED || n->kind == CXX_ARGUMENT;
+    if (is_disputed(p, n)) {
+        cxx_print_fail(p);
+        return;
+    }
     if (!is_simple)
-        cxx_put_char(p, '(');
+        cxx_puts(p, "(");
     cxx_print_node(p, i);
     if (!is_simple)
-        cxx_put_char(p, ')');
+        cxx_puts(p, ")");
+}
+
+static void print_argument(struct cxx_printer *p, const struct cxx_node *n)
+{
+    if (n->number == 0) {
+        cxx_puts(p, "this");
+        return;
+    }
+    cxx_puts(p, "{parm#");
+    cxx_put_number(p, n->number);
+    cxx_puts(p, "}");
 }
 
 static void print_unary(struct cxx_printer *p, const struct cxx_node *n)
@@ -179,12 +215,12 @@ static void print_binary(struct cxx_printer *p, const struct cxx_node *n)
     const struct cxx_node *pair = cxx_at(p, n->right);
     bool is_greater = sign->number == 1 && sign->text[0] == '>';
     if (is_greater)
-        cxx_put_char(p, '(');
+        cxx_puts(p, "(");
     print_operand(p, pair->left);
     cxx_put_text(p, sign);
     print_operand(p, pair->right);
     if (is_greater)
-        cxx_put_char(p, ')');
+        cxx_puts(p, ")");
 }
 
 /* --- the whole --------------------------------------------------------------------------------- */
@@ -208,7 +244,7 @@ static void print_kind(struct cxx_printer *p, const struct cxx_node *n)
         cxx_print_node(p, n->left);
         cxx_puts(p, "[abi:");
         cxx_print_node(p, n->right);
-        cxx_put_char(p, ']');
+        cxx_puts(p, "]");
         break;
     case CXX_TEMPLATE:
         print_template(p, n);
@@ -240,7 +276,7 @@ static void print_kind(struct cxx_printer *p, const struct cxx_node *n)
         cxx_print_node(p, n->left);
         break;
     case CXX_DTOR:
-        cxx_put_char(p, '~');
+        cxx_puts(p, "~");
         cxx_print_node(p, n->left);
         break;
     case CXX_LAMBDA:
@@ -249,7 +285,7 @@ static void print_kind(struct cxx_printer *p, const struct cxx_node *n)
     case CXX_UNNAMED:
         cxx_puts(p, "{unnamed type#");
         cxx_put_number(p, n->number + 1u);
-        cxx_put_char(p, '}');
+        cxx_puts(p, "}");
         break;
     case CXX_SPECIAL:
         cxx_put_text(p, n);
@@ -264,6 +300,26 @@ static void print_kind(struct cxx_printer *p, const struct cxx_node *n)
     case CXX_PACK_LENGTH:
         cxx_print_pack_length(p, n);
         break;
+    case CXX_CALL:
+        print_operand(p, n->left);
+        print_operand(p, n->right);
+        break;
+    case CXX_CAST:
+        cxx_put_text(p, n);
+        cxx_puts(p, "<");
+        cxx_print_node(p, n->left);
+        cxx_puts(p, ">(");
+        cxx_print_node(p, n->right);
+        cxx_puts(p, ")");
+        break;
+    case CXX_ARGUMENT:
+        print_argument(p, n);
+        break;
+    case CXX_DECLTYPE:
+        cxx_puts(p, "decltype (");
+        cxx_print_node(p, n->left);
+        cxx_puts(p, ")");
+        break;
     case CXX_PAIR:
         cxx_print_fail(p);
         break;
@@ -271,7 +327,7 @@ static void print_kind(struct cxx_printer *p, const struct cxx_node *n)
         cxx_print_node(p, n->left);
         cxx_puts(p, " [clone ");
         cxx_print_node(p, n->right);
-        cxx_put_char(p, ']');
+        cxx_puts(p, "]");
         break;
     case CXX_LITERAL:
     case CXX_LITERAL_NEGATIVE:
@@ -280,6 +336,7 @@ static void print_kind(struct cxx_printer *p, const struct cxx_node *n)
     case CXX_ARRAY:
         cxx_print_array(p, n);
         break;
+    case CXX_VECTOR:
     case CXX_MEMBER:
         cxx_print_around(p, n, n->right);
         break;
@@ -325,4 +382,10 @@ bool cxx_print(const struct cxx_tree *t, struct demangle_out *out)
     struct cxx_printer p = {.nodes = t->nodes, .out = out};
     cxx_print_node(&p, t->root);
     return !p.failed;
+}
+
+bool cxx_can_print(const struct cxx_tree *t)
+{
+    struct demangle_out nowhere = {.data = NULL};
+    return cxx_print(t, &nowhere);
 }

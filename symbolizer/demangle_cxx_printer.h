@@ -74,9 +74,13 @@ static inline const struct cxx_node *cxx_at(const struct cxx_printer *p, uint16_
 
 static inline void cxx_put(struct cxx_printer *p, const char *s, size_t n)
 {
-    if (n > 0)
-        p->last = s[n - 1];
-    demangle_put(p->out, s, n);
+    if (n == 0)
+        return;
+    p->last = s[n - 1];
+    if (p->out->data)
+        demangle_put(p->out, s, n);
+    else
+        p->out->len += n; /* only counted */
 }
 
 static inline void cxx_puts(struct cxx_printer *p, const char *s)
@@ -84,21 +88,7 @@ static inline void cxx_puts(struct cxx_printer *p, const char *s)
     cxx_put(p, s, strlen(s));
 }
 
-static inline void cxx_put_char(struct cxx_printer *p, char c)
-{
-    cxx_put(p, &c, 1);
-}
-
-static inline void cxx_put_number(struct cxx_printer *p, uint32_t v)
-{
-    char digits[12];
-    size_t from = sizeof(digits);
-    do {
-        digits[--from] = (char)('0' + v % 10);
-        v /= 10;
-    } while (v > 0);
-    cxx_put(p, digits + from, sizeof(digits) - from);
-}
+void cxx_put_number(struct cxx_printer *p, uint32_t v);
 
 static inline void cxx_put_text(struct cxx_printer *p, const struct cxx_node *n)
 {

@@ -4,7 +4,7 @@
  * Purpose: the part of the Itanium mangling (C++ ABI, section 5.1) that names of functions are made
  * of - nested and local names, templates and their arguments, substitutions, packs, function and
  * member pointers, lambdas, operators, thunks, simple expressions - read into a tree and printed.
- * Not known here: decltype, calls, and what is rare; those names are for the C++ runtime.
+ * What is rare is not known here; such names are for the C++ runtime.
  *
  * Invariants: what is known prints as __cxa_demangle of libstdc++ does, byte by byte. Nodes, depth
  * and steps of printing are bounded, so that any bytes end in microseconds. A tree has no cycles;
@@ -51,10 +51,15 @@ enum cxx_kind {
     CXX_BINARY,  /* operator, pair of operands */
     CXX_PAIR,
     CXX_PACK_LENGTH, /* sizeof... */
-    CXX_CLONE,       /* function, suffix */
+    CXX_CALL,        /* callee, arguments */
+    CXX_CAST,        /* type, operand; text */
+    CXX_ARGUMENT,    /* of the function; number, 0 being this */
+    CXX_DECLTYPE,
+    CXX_CLONE, /* function, suffix */
     CXX_LITERAL,
     CXX_LITERAL_NEGATIVE, /* type; text */
     /* From here on: around a type, printed behind it. */
+    CXX_VECTOR, /* length, type */
     CXX_ARRAY,  /* bound or 0, type */
     CXX_MEMBER, /* class, type */
     CXX_VENDOR, /* type, name */
@@ -97,5 +102,7 @@ static inline bool cxx_is_of_this(const struct cxx_node *n)
 bool cxx_parse(const char *name, struct cxx_tree *ret);
 /* False: it cannot be printed; `out` has some of it. */
 bool cxx_print(const struct cxx_tree *t, struct demangle_out *out);
+/* Whether it can be. */
+bool cxx_can_print(const struct cxx_tree *t);
 
 #endif

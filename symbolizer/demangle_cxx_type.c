@@ -106,6 +106,20 @@ static uint16_t parse_builtin(struct cxx_parser *s)
     return i;
 }
 
+/* The Dv is read. */
+static uint16_t parse_vector(struct cxx_parser *s)
+{
+    const char *text = s->p;
+    while (cxx_is_digit(*s->p))
+        s->p++;
+    if (s->p == text || *s->p != '_')
+        return 0;
+    uint16_t length = cxx_make_text(s, CXX_NAME, text, (size_t)(s->p - text));
+    s->p++;
+    uint16_t type = length ? cxx_parse_type(s) : 0;
+    return type ? cxx_make(s, CXX_VECTOR, length, type) : 0;
+}
+
 /* The D is read. */
 static uint16_t parse_extended(struct cxx_parser *s)
 {
@@ -118,6 +132,12 @@ static uint16_t parse_extended(struct cxx_parser *s)
     };
     char c = *s->p;
     s->p += c != 0;
+    if (c == 't' || c == 'T') {
+        uint16_t type = cxx_make_over(s, CXX_DECLTYPE, cxx_parse_expression(s));
+        return cxx_take(s, 'E') ? cxx_remember(s, type) : 0;
+    }
+    if (c == 'v')
+        return cxx_remember(s, parse_vector(s));
     if (c == 'p')
         return cxx_remember(s, cxx_make_over(s, CXX_PACK, cxx_parse_type(s)));
     for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {

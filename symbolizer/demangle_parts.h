@@ -44,10 +44,12 @@ bool demangle_put_punycode(struct demangle_out *o, const char *s, size_t len);
 bool demangle_cxx(const char *name, char *out, size_t size);
 /* Without the runtime. */
 bool demangle_cxx_own(const char *name, char *out, size_t size);
+bool demangle_cxx_is_own(const char *name);
 /* What demangle_cxx expects of a name before it asks the runtime: never less than what comes. */
 struct demangle_cost {
     uint64_t size;
     uint64_t depth;
+    bool unresolved; /* has members of dependent types, on which the runtime may never end */
 };
 struct demangle_cost demangle_cxx_cost(const char *name);
 

@@ -54,7 +54,7 @@ static void demangle_chunk(void *ctx, size_t i, size_t worker)
     for (size_t k = 0; k < CHUNK_NAMES && first + k < job->t->count; k++) {
         uint32_t entry = (uint32_t)(first + k);
         const char *name = string_table_text(job->t, entry);
-        if (job->t->entries[entry].is_name && !demangle_is_own(name, text, sizeof(text)) &&
+        if (job->t->entries[entry].is_name && !demangle_is_own(name) &&
             demangle(name, text, sizeof(text)))
             add_display(c, entry, text);
     }

@@ -14,7 +14,8 @@ char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *sta
 static void check_estimate(const char *name)
 {
     struct demangle_cost cost = demangle_cxx_cost(name);
-    if (cost.size > DEMANGLE_CXX_SIZE_MAX || cost.depth > DEMANGLE_CXX_DEPTH_MAX)
+    if (cost.size > DEMANGLE_CXX_SIZE_MAX || cost.depth > DEMANGLE_CXX_DEPTH_MAX ||
+        (cost.unresolved && !demangle_cxx_is_own(name)))
         return;
     char *text = __cxa_demangle(name, NULL, NULL, NULL);
     if (text && strlen(text) > 4096 && strlen(text) / 4 > cost.size)

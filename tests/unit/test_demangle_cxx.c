@@ -79,6 +79,12 @@ static const char *const CASES[][2] = {
     {"_Z1fIJLi1ELi2EEEv1XIJXspT_EEE", "void f<1, 2>(X<1, 2>)"},
     {"_Z1fILi1EEv1XIXgtT_Li0EEE", "void f<1>(X<((1)>(0))>)"},
     {"_Z1fIiERAT__Kci", NULL},
+    {"_Z1fPDv4_fS_", "f(float __vector(4)*, float __vector(4))"},
+    {"_Z6invokeIRZ1gvE3$_0J1AR1BEEDTclscT_fp_spscT0_fp0_EEOS4_DpOS5_", NULL},
+    {"_Z3addI1A1BEDTplclfp_EclL_Z1gvEfp0_EERKT_RKT0_", NULL},
+    {"_ZmiIP1AS1_EDTmicldtfp_4baseEcldtfp0_4baseEERK4iterIT_ERKS3_IT0_E",
+     "decltype ((({parm#1}.base)())-(({parm#2}.base)())) operator-<A*, A*>(iter<A*> const&, "
+     "iter<A*> const&)"},
     {"_Z1fSt4pairIiSt6vectorIS_IddESaIS1_EEE", NULL},
 };
 
@@ -112,7 +118,7 @@ START_TEST(names)
         ck_assert(demangle(CASES[i][0], out, sizeof(out)));
         ck_assert_str_eq(out, CASES[i][1]);
     }
-    ck_assert(!demangle_cxx_own("_ZNSt3__1miIPtS1_EEDTmicldtfp_4baseEE", out, sizeof(out)));
+    ck_assert(!demangle_cxx_own("_Z1fPDoFvvE", out, sizeof(out)));
     ck_assert(!demangle_cxx_own("_Z1fT_", out, sizeof(out)));
     ck_assert(!demangle_cxx_own("_Z1fS_", out, sizeof(out)));
     ck_assert(!demangle_cxx_own("_Z9999999fv", out, sizeof(out)));
@@ -123,9 +129,10 @@ END_TEST
 START_TEST(damaged_names)
 {
     static const char *const pieces[] = {
-        "S_", "S0_", "T_",    "T0_", "PK",    "R",  "O",   "Dp",   "I", "E",   "J",  "N",
-        "K",  "F",   "Li3E",  "i",   "v",     "C1", "D2",  "A3_",  "M", "Z",   "St", "Ss",
-        "cv", "Sa",  "UlvE_", "L",   "B3abi", "_",  "Ut_", "3foo", "r", "Lb1E"};
+        "S_",  "S0_",  "T_", "T0_",  "PK",   "R",   "O",     "Dp", "I",     "E",
+        "J",   "N",    "K",  "F",    "Li3E", "i",   "v",     "C1", "D2",    "A3_",
+        "M",   "Z",    "St", "Ss",   "cv",   "Sa",  "UlvE_", "L",  "B3abi", "_",
+        "Ut_", "3foo", "r",  "Lb1E", "DTcl", "fp_", "sp",    "sc", "dt",    "Dv4_"};
     uint64_t seed = 88172645463325252u;
     size_t known = 0, count = sizeof(CASES) / sizeof(CASES[0]);
     for (int turn = 0; turn < 60000; turn++) {
@@ -303,9 +310,19 @@ END_TEST
 START_TEST(names_without_end)
 {
     static const char *const names_of[] = {
-        "_Z1fIXsr1aplC",  "_Z1fIXsr1aseD", "_Z1fIXsr1aplU",    "_Z1fIXsr1aplDp",
-        "_Z1fIXsr1aplC_", "_Z1fIXsr1a1bC", "_Z1fIXsr1a1bD",    "_Z1fIXsr1apl1bC",
-        "_Z1fIXsriserC",  "_Z1fIXsr1aliC", "_Z1fIXaasriserCE", "_ZN1bI1aXsr1a1bD3E",
+        "_Z1fIXsr1aplC",
+        "_Z1fIXsr1aseD",
+        "_Z1fIXsr1aplU",
+        "_Z1fIXsr1aplDp",
+        "_Z1fIXsr1aplC_",
+        "_Z1fIXsr1a1bC",
+        "_Z1fIXsr1a1bD",
+        "_Z1fIXsr1apl1bC",
+        "_Z1fIXsriserC",
+        "_Z1fIXsr1aliC",
+        "_Z1fIXaasriserCE",
+        "_ZN1bI1aXsr1a1bD3E",
+        "_Z1fI1aEN1bIXaasr1cIT_EE1vsrr1dIS1_EE1vE1tEv",
     };
     for (size_t i = 0; i < sizeof(names_of) / sizeof(names_of[0]); i++) {
         ck_assert(!demangle(names_of[i], out, sizeof(out)));
