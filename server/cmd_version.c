@@ -19,7 +19,7 @@ static int run(int argc, char **argv)
     printf("libmicrohttpd %s\n", MHD_get_version());
     printf("sqlite %s\n", sqlite3_libversion());
     printf("libarchive %s\n", archive_version_string() + sizeof("libarchive ") - 1);
-    printf("jansson %s\n", JANSSON_VERSION);
+    printf("jansson %s\n", jansson_version_str());
     printf("zlib %s\n", zlibVersion());
     printf("zstd %s\n", ZSTD_versionString());
     return CMD_OK;

@@ -2,7 +2,7 @@
  * config - every setting of the daemon, in one table.
  *
  * Purpose: reads the INI file and the environment into a struct config. A row of the table
- * (config.c) is the only place that names a key: section, name, type, default, bounds, whether a
+ * (config_keys.c) is the only place that names a key: section, name, type, default, bounds, whether a
  * reload (SIGHUP) takes it, and a line of help; conf/stallsymd.conf shows them all.
  *
  * Format: `[section]`, `name = value`; lines that begin with # or ; are comments; blanks around a

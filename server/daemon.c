@@ -34,7 +34,8 @@
 
 #define START_ARENA ((size_t)1024 * 1024 * 1024)
 
-/* The writer starts before the resolver and stops after it. */
+/* The writer starts before the resolver and stops after it. The lock is held while the resolver is
+ * rung, which takes its own: the one place where two locks meet, and always in this order. */
 struct bell {
     pthread_mutex_t lock;
     struct resolver *resolver;

@@ -120,6 +120,20 @@ static enum err write_and_sync(int fd, const char *path, const char *text, struc
     return ERR_OK;
 }
 
+/* A name is on disk when its folder is. */
+static enum err sync_folder_of(const char *path, struct error *err)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int n = slash == path ? 1 : slash ? (int)(slash - path) : 1;
+    snprintf(folder, sizeof(folder), "%.*s", n, slash ? path : ".");
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int failed = fd < 0 || fsync(fd) != 0 ? errno : 0;
+    if (fd >= 0)
+        close(fd);
+    return failed ? error_errno(err, failed, "cannot sync the folder of %s", path) : ERR_OK;
+}
+
 enum err data_dir_write_file(const char *path, mode_t mode, const char *text, struct error *err)
 {
     char aside[PATH_MAX];
@@ -135,7 +149,8 @@ enum err data_dir_write_file(const char *path, mode_t mode, const char *text, st
         rc = error_errno(err, errno, "cannot write %s", path);
     if (rc == ERR_OK && rename(aside, path) != 0)
         rc = error_errno(err, errno, "cannot write %s", path);
-    if (rc != ERR_OK)
-        (void)unlink(aside);
+    if (rc == ERR_OK)
+        return sync_folder_of(path, err);
+    (void)unlink(aside);
     return rc;
 }

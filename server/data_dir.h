@@ -30,7 +30,7 @@ const char *data_dir_database(const struct data_dir *d);
 enum err data_dir_path(const struct data_dir *d, const char *name, char *path, size_t size,
                        struct error *err);
 
-/* Writes a small file aside, syncs and renames it. */
+/* Writes a small file aside, syncs and renames it, syncs the folder. */
 enum err data_dir_write_file(const char *path, mode_t mode, const char *text, struct error *err);
 
 #endif

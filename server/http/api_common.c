@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "server/http/frames_json.h"
+
+#define OP_ARENA ((size_t)4096) /* of an op that names one row */
 #include "symbolizer/demangle_swift.h"
 
 enum err api_bundle(const struct http_request *r, const char **ret, struct error *err)
@@ -49,6 +51,22 @@ enum err api_uuid(const struct http_request *r, size_t index, struct uuid *ret, 
     if (!uuid_parse(text, strlen(text), ret))
         return error_set(err, ERR_INVALID, "\"%.64s\" is not a UUID", text);
     return ERR_OK;
+}
+
+struct write_op *api_op(struct http_request *r, enum err rc, const struct error *err,
+                        enum write_op_kind kind)
+{
+    struct error failed;
+    struct write_op *op = rc == ERR_OK ? write_op_new(kind, OP_ARENA) : NULL;
+    if (op)
+        return op;
+    if (rc == ERR_OK) {
+        error_set(&failed, ERR_NO_MEMORY, "no memory for a write");
+        err = &failed;
+    }
+    http_reply_error(r, err);
+    http_finish(r);
+    return NULL;
 }
 
 void api_items_begin(struct http_request *r, struct jout *j)

@@ -32,6 +32,10 @@ enum err api_id(const struct http_request *r, size_t index, uint64_t *ret, struc
 /* Path parameter `index` as a UUID; ERR_INVALID when it is none. */
 enum err api_uuid(const struct http_request *r, size_t index, struct uuid *ret, struct error *err);
 
+/* An op, once what came before it went well (`rc`, `err`); else the answer says why not, and NULL. */
+struct write_op *api_op(struct http_request *r, enum err rc, const struct error *err,
+                        enum write_op_kind kind);
+
 /* Opens {"items":[ ; closes ],"next_cursor":…}. */
 void api_items_begin(struct http_request *r, struct jout *j);
 void api_items_end(struct jout *j, const char *next_cursor);

@@ -282,15 +282,31 @@ static bool is_shared(const struct upload_row *upload, const struct slice_row *r
     return false;
 }
 
+/* A token bound to one app deletes what was uploaded for that app alone. */
+static enum err may_delete(const struct http_request *r, const struct slice_row *rows, size_t count,
+                           struct error *err)
+{
+    const char *bound = r->identity.bundle_id;
+    for (size_t i = 0; bound && i < count; i++) {
+        if (strcmp(rows[i].bundle_id, bound) != 0)
+            return error_set(err, ERR_DENIED, "the symbol file is not of the token's app alone");
+    }
+    return ERR_OK;
+}
+
 static enum err delete_look(struct http_request *r, const struct read_tools *tools,
                             struct error *err)
 {
     struct deletion *d = r->state;
     struct slice_row *rows = NULL;
     size_t count = 0;
-    enum err rc = find_objects(r, tools, &rows, &count, err);
+    enum err rc = api_uuid(r, 0, &d->uuid, err);
     if (rc == ERR_OK)
-        d->uuid = rows[0].uuid;
+        rc = read_symbol(tools->storage, &d->uuid, tools->arena, &rows, &count, err);
+    if (rc == ERR_NOT_FOUND)
+        return error_set(err, rc, "no symbol file with this UUID");
+    if (rc == ERR_OK)
+        rc = may_delete(r, rows, count, err);
     for (size_t i = 0; rc == ERR_OK && i < count && d->object_count < DELETE_OBJECTS_MAX; i++) {
         struct upload_row upload = {.slice_count = 0};
         rc = read_upload(tools->storage, rows[i].upload_id, tools->arena, &upload, err);
@@ -299,6 +315,22 @@ static enum err delete_look(struct http_request *r, const struct read_tools *too
         if (rc == ERR_OK && !is_shared(&upload, &rows[i]))
             memcpy(d->objects[d->object_count++], rows[i].object_sha256, SHA256_SIZE);
     }
+    return rc;
+}
+
+/* The files go before the rows: what fails or crashes in between can be asked for again, while an
+ * index without a row would be used for ever. */
+static enum err delete_files(struct http_request *r, const struct read_tools *tools,
+                             struct error *err)
+{
+    const struct deletion *d = r->state;
+    enum err rc = delete_look(r, tools, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = blob_store_remove_index(r->services->blobs, &d->uuid, err);
+    for (size_t i = 0; rc == ERR_OK && i < d->object_count; i++)
+        rc = blob_store_remove_object(r->services->blobs, d->objects[i], err);
+    index_cache_changed(r->services->index_cache, &d->uuid);
     return rc;
 }
 
@@ -335,66 +367,33 @@ static void repend(struct http_request *r, const struct op_repend *before)
     http_write(r, op, repended);
 }
 
-/* The files go after the rows: a crash in between leaves files nobody asks for, not rows without. */
-static enum err delete_files(struct http_request *r, const struct read_tools *tools,
-                             struct error *err)
-{
-    struct deletion *d = r->state;
-    (void)tools;
-    enum err rc = blob_store_remove_index(r->services->blobs, &d->uuid, err);
-    for (size_t i = 0; rc == ERR_OK && i < d->object_count; i++)
-        rc = blob_store_remove_object(r->services->blobs, d->objects[i], err);
-    index_cache_changed(r->services->index_cache, &d->uuid);
-    return rc;
-}
-
-static void files_deleted(struct http_request *r, enum err rc, const struct error *err)
-{
-    const struct deletion *d = r->state;
-    if (rc != ERR_OK) {
-        http_reply_failure(r, err);
-        http_finish(r);
-        return;
-    }
-    struct op_repend first = {.uuid = d->uuid};
-    repend(r, &first);
-}
-
 static void rows_deleted(struct http_request *r, struct write_op *op, enum err rc,
                          const struct error *err)
 {
-    (void)op;
+    const struct op_repend first = {.uuid = op->u.symbol_delete.uuid};
     if (rc == ERR_OK) {
-        http_read(r, delete_files, files_deleted);
+        repend(r, &first);
         return;
     }
     http_reply_failure(r, err);
     http_finish(r);
 }
 
-static void delete_looked(struct http_request *r, enum err rc, const struct error *err)
+static void files_deleted(struct http_request *r, enum err rc, const struct error *err)
 {
     const struct deletion *d = r->state;
-    struct error failed;
-    struct write_op *op = rc == ERR_OK ? write_op_new(WRITE_SYMBOL_DELETE, 4096) : NULL;
-    if (op) {
-        op->u.symbol_delete.uuid = d->uuid;
-        http_write(r, op, rows_deleted);
+    struct write_op *op = api_op(r, rc, err, WRITE_SYMBOL_DELETE);
+    if (!op)
         return;
-    }
-    if (rc == ERR_OK) {
-        error_set(&failed, ERR_NO_MEMORY, "no memory for a write");
-        err = &failed;
-    }
-    http_reply_error(r, err);
-    http_finish(r);
+    op->u.symbol_delete.uuid = d->uuid;
+    http_write(r, op, rows_deleted);
 }
 
 void api_delete_symbol(struct http_request *r)
 {
     r->state = arena_alloc(&r->arena, sizeof(struct deletion));
     if (r->state)
-        http_read(r, delete_look, delete_looked);
+        http_read(r, delete_files, files_deleted);
     else
         http_problem(r, 503, "no memory to spare; try again");
 }

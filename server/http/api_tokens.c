@@ -245,19 +245,11 @@ static void token_revoked(struct http_request *r, struct write_op *op, enum err 
 static void revoke(struct http_request *r, enum err rc, const struct error *err)
 {
     const struct token_request *t = r->state;
-    struct error failed;
-    struct write_op *op = rc == ERR_OK ? write_op_new(WRITE_TOKEN_REVOKE, 4096) : NULL;
-    if (op) {
-        op->u.token.id = t->id;
-        http_write(r, op, token_revoked);
+    struct write_op *op = api_op(r, rc, err, WRITE_TOKEN_REVOKE);
+    if (!op)
         return;
-    }
-    if (rc == ERR_OK) {
-        error_set(&failed, ERR_NO_MEMORY, "no memory for a write");
-        err = &failed;
-    }
-    http_reply_error(r, err);
-    http_finish(r);
+    op->u.token.id = t->id;
+    http_write(r, op, token_revoked);
 }
 
 void api_delete_token(struct http_request *r)

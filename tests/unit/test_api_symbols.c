@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "server/http/inflate.h"
@@ -47,5 +48,78 @@ START_TEST(symbol_files_that_are_not_there_cannot_be_deleted)
 }
 END_TEST
 
+/* --- deleting ---------------------------------------------------------------------------------- */
+
+#define SHOP "/v1/symbols/4C4C44DC55553144A100C10E3A4B6D1E"
+
+static void index_path(char *out, size_t size)
+{
+    struct uuid u;
+    ck_assert(uuid_parse("4C4C44DC55553144A100C10E3A4B6D1E", 32, &u));
+    ck_assert(blob_store_index_path(http_fixture.services.blobs, &u, out, size));
+}
+
+/* An indexed symbol file of no app in particular; only its row. */
+static void add_symbol_file(void)
+{
+    struct error err;
+    struct op_slice slice = {
+        .name = "Shop", .member = "", .arch = "arm64", .indexed = true, .installed = true};
+    ck_assert(uuid_parse("4C4C44DC55553144A100C10E3A4B6D1E", 32, &slice.uuid));
+    struct write_op *op = write_op_new(WRITE_UPLOAD, 65536);
+    op->u.upload.spool_file = op->u.upload.bundle_id = op->u.upload.version = op->u.upload.build =
+        op->u.upload.os_build = "";
+    ck_assert_int_eq(writer_call(http_fixture.services.writer, op, &err), ERR_OK);
+    uint64_t id = op->u.upload.id;
+    write_op_free(op);
+    op = write_op_new(WRITE_UPLOAD_STATE, 65536);
+    op->u.upload_state = (struct op_upload_state){
+        .id = id, .state = UPLOAD_INDEXED, .slices = &slice, .slice_count = 1};
+    ck_assert_msg(writer_call(http_fixture.services.writer, op, &err) == ERR_OK, "%s", err.text);
+    write_op_free(op);
+}
+
+START_TEST(what_cannot_be_deleted_is_still_there)
+{
+    char path[512], folder[512], inside[600];
+    http_fixture_start(&http_fixture);
+    add_symbol_file();
+    index_path(path, sizeof(path));
+    snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
+    ck_assert_int_eq(mkdir(folder, 0755), 0);
+    ck_assert_int_eq(mkdir(path, 0755), 0); /* no file: it cannot be unlinked */
+    snprintf(inside, sizeof(inside), "%s/x", path);
+    ck_assert_int_eq(mkdir(inside, 0755), 0);
+    ck_assert_int_eq(http_ask("DELETE", SHOP, ADMIN_TOKEN), 503);
+    ck_assert_ptr_null(strstr(http_answer.body, path));
+    ck_assert_int_eq(http_get(SHOP), 200);
+    /* Asked once more it goes. */
+    ck_assert_int_eq(rmdir(inside), 0);
+    ck_assert_int_eq(rmdir(path), 0);
+    ck_assert_int_eq(http_ask("DELETE", SHOP, ADMIN_TOKEN), 204);
+    ck_assert_int_eq(http_get(SHOP), 404);
+    ck_assert_int_eq(http_ask("DELETE", SHOP, ADMIN_TOKEN), 404);
+    http_stop();
+}
+END_TEST
+
+START_TEST(a_bound_admin_deletes_its_own_alone)
+{
+    char token[256];
+    http_fixture_start(&http_fixture);
+    add_symbol_file();
+    ck_assert_int_eq(http_post_json("/v1/admin/tokens", ADMIN_TOKEN,
+                                    "{\"scopes\":[\"admin\"],\"bundle_id\":\"com.a\"}"),
+                     201);
+    json_t *made = http_json();
+    snprintf(token, sizeof(token), "%s", json_string_value(json_object_get(made, "token")));
+    json_decref(made);
+    ck_assert_int_eq(http_ask("DELETE", SHOP, token), 403);
+    ck_assert_int_eq(http_get(SHOP), 200);
+    http_stop();
+}
+END_TEST
+
 UNIT_MAIN("api_symbols", check_tells_what_is_missing,
-          symbol_files_that_are_not_there_cannot_be_deleted)
+          symbol_files_that_are_not_there_cannot_be_deleted, what_cannot_be_deleted_is_still_there,
+          a_bound_admin_deletes_its_own_alone)
