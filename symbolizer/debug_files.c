@@ -124,7 +124,7 @@ static bool add_file(struct debug_info *d, uint32_t directory, uint32_t base, ui
     if (!p || d->file_count >= UINT32_MAX - 1)
         return false;
     d->files = p;
-    d->files[d->file_count] = (struct debug_file){directory, base};
+    d->files[d->file_count] = (struct debug_file){directory, base, 0, 0};
     d->file_slots[i] = (uint32_t)d->file_count;
     *ret = (uint32_t)d->file_count++;
     return true;
@@ -181,4 +181,28 @@ bool debug_file_id(struct debug_info *d, struct debug_unit *u, uint32_t number, 
         return false;
     *known = *ret + 1;
     return !d->strings.failed;
+}
+
+/* Most used first: small numbers take fewer bytes. */
+static int compare_uses(const void *a, const void *b, void *ctx)
+{
+    const struct debug_file *files = ctx;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    if (files[x].uses != files[y].uses)
+        return files[x].uses > files[y].uses ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+bool debug_files_settle(struct debug_info *d)
+{
+    d->file_order = malloc(d->file_count * sizeof(*d->file_order));
+    if (!d->file_order)
+        return false;
+    for (size_t i = 0; i < d->file_count; i++)
+        d->file_order[i] = (uint32_t)i;
+    /* File 0 is none, and stays where it is. */
+    qsort_r(d->file_order + 1, d->file_count - 1, sizeof(*d->file_order), compare_uses, d->files);
+    for (size_t i = 0; i < d->file_count; i++)
+        d->files[d->file_order[i]].place = (uint32_t)i;
+    return true;
 }

@@ -198,10 +198,15 @@ static bool use_rows(struct debug_info *info, struct debug_function *f)
     if (row == SIZE_MAX)
         row = 0;
     f->first_row = row;
+    uint32_t last = DWARF_ROW_END;
     for (; row < l->row_count && l->rows[row].address < f->end; row++) {
         uint32_t file;
-        if (l->rows[row].file != DWARF_ROW_END && !debug_file_id(info, u, l->rows[row].file, &file))
+        if (l->rows[row].file == last || l->rows[row].file == DWARF_ROW_END)
+            continue;
+        last = l->rows[row].file;
+        if (!debug_file_id(info, u, last, &file))
             return false;
+        info->files[file].uses++;
     }
     f->row_count = row - f->first_row;
     info->counts.lines += f->row_count;
@@ -215,8 +220,11 @@ static bool use_inlines(struct debug_info *info, const struct debug_function *f)
         const struct debug_inline *node = &u->inlines[f->first_inline + i];
         uint32_t file;
         unit_name(info, u, node->name);
-        if (node->call_file != DEBUG_NO_FILE && !debug_file_id(info, u, node->call_file, &file))
+        if (node->call_file == DEBUG_NO_FILE)
+            continue;
+        if (!debug_file_id(info, u, node->call_file, &file))
             return false;
+        info->files[file].uses++;
     }
     info->counts.inlines += f->inline_count;
     return true;
@@ -259,7 +267,7 @@ static bool init_numbers(struct debug_info *info)
     info->files = vec_grown(NULL, &info->file_cap, 1, sizeof(*info->files));
     if (!info->files || !string_table_init(&info->strings))
         return false;
-    info->files[0] = (struct debug_file){0, 0};
+    info->files[0] = (struct debug_file){0, 0, 0, 0};
     info->file_count = 1;
     return true;
 }
@@ -273,6 +281,7 @@ static enum err assemble(struct debug_info *info, const struct symtab *t, struct
     info->counts.functions = info->function_count;
     debug_pieces_done(&pieces);
     string_table_settle(&info->strings);
+    good = good && debug_files_settle(info);
     if (good)
         return ERR_OK;
     return info->strings.failed ? error_set(err, ERR_LIMIT, "names and files pass 4 GB, or memory")
@@ -318,6 +327,7 @@ void debug_info_free(struct debug_info *info)
     free(info->functions);
     string_table_done(&info->strings);
     free(info->files);
+    free(info->file_order);
     free(info->file_slots);
     arena_done(&info->symbol_texts);
     free(info);

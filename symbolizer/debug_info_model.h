@@ -93,6 +93,9 @@ struct debug_function {
 struct debug_file {
     uint32_t directory;
     uint32_t base;
+    uint32_t uses;
+    uint32_t
+        place; /* its number in the index: the more used the smaller, see debug_files_settle() */
 };
 
 struct debug_info {
@@ -103,6 +106,7 @@ struct debug_info {
     struct string_table strings;
     struct debug_file *files; /* files[0] is none */
     size_t file_count, file_cap;
+    uint32_t *file_order; /* the files by their places */
     uint32_t *file_slots; /* hash table over files, see debug_files.c */
     size_t file_slot_count;
     struct arena symbol_texts;
@@ -119,5 +123,7 @@ void debug_unit_done(struct debug_unit *u);
 bool debug_file_id(struct debug_info *d, struct debug_unit *u, uint32_t number, uint32_t *ret);
 /* The same for a file that a symbol table names. */
 bool debug_file_named(struct debug_info *d, const char *name, uint32_t *ret);
+/* Gives out the places, when all uses are counted. False: no memory. */
+bool debug_files_settle(struct debug_info *d);
 
 #endif

@@ -29,7 +29,7 @@ bool gsym_rows_of(const struct debug_info *d, const struct debug_function *f,
         return false;
     rows->items = p;
     if (f->unit == DEBUG_NO_UNIT) {
-        rows->items[rows->count++] = (struct dwarf_row){f->start, f->file, 0};
+        rows->items[rows->count++] = (struct dwarf_row){f->start, d->files[f->file].place, 0};
         return true;
     }
     const struct debug_unit *u = &d->units[f->unit];
@@ -39,7 +39,7 @@ bool gsym_rows_of(const struct debug_info *d, const struct debug_function *f,
         if (row.file != DWARF_ROW_END)
             file = dwarf_lines_file(&u->lines, row.file);
         uint32_t id = file ? u->file_ids[file - u->lines.files] : 0;
-        row.file = id ? id - 1 : 0;
+        row.file = id ? d->files[id - 1].place : 0;
         if (row.address < f->start)
             row.address = f->start;
         struct dwarf_row *last = rows->count ? &rows->items[rows->count - 1] : NULL;
@@ -158,12 +158,12 @@ static void put_ranges(const struct debug_unit *u, const struct debug_inline *no
     }
 }
 
-static uint32_t file_of(const struct debug_unit *u, uint32_t number)
+static uint32_t file_of(const struct debug_info *d, const struct debug_unit *u, uint32_t number)
 {
     const struct dwarf_file *file =
         number == DEBUG_NO_FILE ? NULL : dwarf_lines_file(&u->lines, number);
     uint32_t id = file ? u->file_ids[file - u->lines.files] : 0;
-    return id ? id - 1 : 0;
+    return id ? d->files[id - 1].place : 0;
 }
 
 /* Where names of the unit stand in the index's string table. */
@@ -179,14 +179,15 @@ struct level {
     bool used;
 };
 
-static void put_head(const struct debug_unit *u, const struct debug_inline *node, uint32_t name,
-                     struct level *level, struct buf *out)
+static void put_head(const struct debug_info *d, const struct debug_unit *u,
+                     const struct debug_inline *node, uint32_t name, struct level *level,
+                     struct buf *out)
 {
     level->used = false;
     level->has_children = out->len;
     buf_u8(out, 0);
     buf_u32(out, name);
-    buf_uleb(out, node ? file_of(u, node->call_file) : 0);
+    buf_uleb(out, node ? file_of(d, u, node->call_file) : 0);
     buf_uleb(out, node ? node->call_line : 0);
 }
 
@@ -211,7 +212,7 @@ bool gsym_encode_inlines(const struct debug_info *d, const struct debug_function
     buf_uleb(out, 1);
     buf_uleb(out, 0);
     buf_uleb(out, f->end - f->start);
-    put_head(u, NULL, d->strings.entries[f->name].place, &levels[0], out);
+    put_head(d, u, NULL, d->strings.entries[f->name].place, &levels[0], out);
     levels[0].base = f->start;
     for (size_t i = 0; i < f->inline_count && !out->failed; i++) {
         const struct debug_inline *node = &u->inlines[f->first_inline + i];
@@ -227,7 +228,7 @@ bool gsym_encode_inlines(const struct debug_info *d, const struct debug_function
             out->data[parent->has_children] = 1;
         parent->used = true;
         put_ranges(u, node, f, count, parent->base, out);
-        put_head(u, node, name_of(d, u, node->name), &levels[depth], out);
+        put_head(d, u, node, name_of(d, u, node->name), &levels[depth], out);
         levels[depth].base = start;
         open = depth;
     }

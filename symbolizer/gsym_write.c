@@ -98,8 +98,9 @@ static void write_tables(const struct debug_info *d, struct layout *l, struct bu
     align(out, 4);
     buf_u32(out, (uint32_t)d->file_count);
     for (size_t i = 0; i < d->file_count; i++) {
-        buf_u32(out, d->strings.entries[d->files[i].directory].place);
-        buf_u32(out, d->strings.entries[d->files[i].base].place);
+        const struct debug_file *file = &d->files[d->file_order[i]];
+        buf_u32(out, d->strings.entries[file->directory].place);
+        buf_u32(out, d->strings.entries[file->base].place);
     }
 }
 
