@@ -168,6 +168,8 @@ void api_post_reports(struct http_request *r)
         reply_ingest_error(r, rc, &err);
         return;
     }
+    /* A body takes many times its size until the writer had it. */
+    http_request_charge(r, result.arena->used);
     metrics_add(r->services->metrics, METRIC_REPORTS_REJECTED, (int64_t)result.rejected_count);
     if (!result.op) {
         reply_without_op(r, &result);

@@ -116,6 +116,12 @@ void http_request_abort(struct http_request *r)
     pthread_mutex_unlock(&r->lock);
 }
 
+void http_request_charge(struct http_request *r, size_t bytes)
+{
+    atomic_fetch_add(&r->door->buffered, bytes);
+    r->counted += bytes;
+}
+
 bool http_request_aborted(struct http_request *r)
 {
     pthread_mutex_lock(&r->lock);

@@ -100,7 +100,7 @@ struct http_request {
     uint8_t *window; /* of a streamed body that is inflated: bytes the sink has not taken yet */
     size_t window_at, window_len;
     struct buf body;
-    size_t counted; /* bytes of it that door->buffered knows about */
+    size_t counted; /* bytes of it, and of what it became, that door->buffered knows about */
     bool body_done;
     void *state; /* the route's own, in the arena */
 
@@ -129,6 +129,9 @@ struct http_request *http_request_new(struct http_door *door, const char *target
 void http_request_over(struct http_request *r);
 /* The server stops (called under the door's lock). */
 void http_request_abort(struct http_request *r);
+/* Counts memory that the request holds until its end; above [http] buffered_bytes new bodies are
+ * refused. */
+void http_request_charge(struct http_request *r, size_t bytes);
 bool http_request_aborted(struct http_request *r);
 
 /* --- replies -------------------------------------------------------------------------------- */

@@ -1,6 +1,8 @@
 /* Covers: server/http/api_reports.c server/http/report_json.c */
 #include "server/http/api.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -165,5 +167,67 @@ START_TEST(wrong_bodies)
 }
 END_TEST
 
-UNIT_MAIN("api_reports", bound_tokens_see_their_app_only, bodies_in_every_shape, compressed_bodies,
-          wrong_bodies)
+/* --- reports that wait for the writer ------------------------------------------------------------ */
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+/* On the writer's thread: it goes on when the test does. */
+static void hold_writer(struct write_op *op, enum err rc, const struct error *err)
+{
+    (void)rc;
+    (void)err;
+    pthread_mutex_lock(&gate);
+    pthread_mutex_unlock(&gate);
+    write_op_free(op);
+}
+
+/* What bodies became counts as buffered until it is written: a disk that stalls fills no memory. */
+START_TEST(parsed_bodies_count_until_they_are_written)
+{
+    struct error err;
+    struct buf body;
+    struct metrics *metrics;
+    http_fixture_prepare(&http_fixture, NULL);
+    http_fixture.options.buffered_bytes = 200000;
+    http_fixture_open(&http_fixture);
+    metrics = http_fixture.services.metrics;
+    pthread_mutex_lock(&gate);
+    struct write_op *op = write_op_new(WRITE_GIVE_UP, 4096);
+    op->u.give_up.before_ms = INT64_MIN;
+    op->done = hold_writer;
+    ck_assert_int_eq(writer_submit(http_fixture.services.writer, op, &err), ERR_OK);
+
+    buf_init(&body, 1 << 20);
+    buf_puts(&body, "{\"app\":{\"bundle_id\":\"com.a\"},\"reports\":[{}");
+    for (int i = 0; i < 500; i++)
+        buf_printf(&body, ",{\"stack\":[%d]}", 4096 + i);
+    buf_puts(&body, "]}");
+    ck_assert_uint_lt(body.len, 20000);
+    int fd = raw_connect(http_fixture.port);
+    raw_printf(fd,
+               "POST /v1/reports HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
+               "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
+               INGEST_TOKEN, body.len);
+    raw_send(fd, body.data, body.len);
+    while (metrics_get(metrics, METRIC_REPORTS_REJECTED) == 0)
+        sched_yield();
+    int refused = http_post_json("/v1/reports", INGEST_TOKEN, http_batch("more"));
+    pthread_mutex_unlock(&gate);
+    ck_assert_int_eq(refused, 503);
+    raw_answer_done(&http_answer);
+    raw_read(fd, false, &http_answer);
+    ck_assert_int_eq(http_answer.status, 202);
+    ck_assert_int_eq(http_number("accepted"), 500);
+    close(fd);
+    int after;
+    do /* the request ends a moment after its answer was read */
+        after = http_post_json("/v1/reports", INGEST_TOKEN, http_batch("more"));
+    while (after == 503);
+    ck_assert_int_eq(after, 202);
+    buf_done(&body);
+    http_stop();
+}
+END_TEST
+
+UNIT_MAIN("api_reports", parsed_bodies_count_until_they_are_written,
+          bound_tokens_see_their_app_only, bodies_in_every_shape, compressed_bodies, wrong_bodies)
