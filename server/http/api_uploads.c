@@ -204,11 +204,12 @@ static void write_next(struct http_request *r)
 
 /* --- known already? --------------------------------------------------------------------------- */
 
+/* Whichever object made the index of a slice's UUID. */
 static bool indexes_are_sound(const struct http_request *r, const struct upload_row *row)
 {
     for (size_t i = 0; i < row->slice_count; i++) {
         const struct slice_row *s = &row->slices[i];
-        if (s->indexed && s->current && !index_is_sound(r->services->blobs, &s->uuid))
+        if (s->indexed && !index_is_sound(r->services->blobs, &s->uuid))
             return false;
     }
     return true;

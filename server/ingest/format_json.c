@@ -128,8 +128,10 @@ enum err format_json_load(const char *body, size_t len, json_t **ret, struct err
             root = load_within(quoted, quoted_len, max, &why);
         free(quoted);
     }
-    if (!root && refused)
+    if (!root && refused) {
+        malloc_trim(0); /* or each thread would keep as much of it */
         return error_set(err, ERR_LIMIT, "the JSON has too many values for its size");
+    }
     if (!root) {
         enum err rc =
             json_error_code(&why) == json_error_out_of_memory ? ERR_NO_MEMORY : ERR_FORMAT;

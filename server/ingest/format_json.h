@@ -22,10 +22,10 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* Memory a tree may take: real bodies take 4 to 16 bytes for each of theirs, the worst ("[],[],")
- * 70. Without a cap a few kilobytes of gzip'd brackets would be half a gigabyte. */
+/* Memory a tree may take: real bodies take 4 to 17 bytes for each of theirs, the worst ("{},{},")
+ * 79. Without a cap a few kilobytes of gzip'd brackets would be half a gigabyte. */
 #define FORMAT_JSON_BYTES_MIN  ((size_t)1 << 20)
-#define FORMAT_JSON_BYTES_EACH ((size_t)24)
+#define FORMAT_JSON_BYTES_EACH ((size_t)20)
 
 /* ERR_FORMAT with line (of several), column and reason, ERR_LIMIT when it takes too much memory. A byte order
  * mark is skipped. The caller json_decref's. */
