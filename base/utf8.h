@@ -11,9 +11,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Length of the well-formed sequence at `s` of which `left` > 0 bytes are there; 0: none. */
 size_t utf8_sequence(const void *s, size_t left);
 bool utf8_valid(const void *s, size_t len);
+/* The bytes of a code point below 2^21; how many they are. */
+size_t utf8_encode(uint32_t c, char out[4]);
 
 #endif

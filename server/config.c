@@ -2,13 +2,13 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
+
+#include "base/file.h"
 
 #define PREFIX         "STALLSYM_"
 #define VALUE_MAX      1024
@@ -284,27 +284,7 @@ static void read_lines(struct loader *l, const char *path, char *text)
 
 static enum err read_file(const char *path, struct buf *out, struct error *err)
 {
-    enum err rc = ERR_OK;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return error_errno(err, errno, "cannot open %s", path);
-    for (;;) {
-        char block[4096];
-        ssize_t n = read(fd, block, sizeof(block));
-        if (n == 0)
-            break;
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            rc = error_errno(err, errno, "cannot read %s", path);
-            break;
-        }
-        if (!buf_put(out, block, (size_t)n)) {
-            rc = error_set(err, ERR_LIMIT, "%s is larger than %d bytes", path, CONFIG_FILE_MAX);
-            break;
-        }
-    }
-    close(fd);
+    enum err rc = file_read(path, out, err);
     if (rc == ERR_OK && out->len > 0 && memchr(out->data, 0, out->len))
         rc = error_set(err, ERR_FORMAT, "%s is no text file", path);
     return rc;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "symbolizer/archive_gzip.h"
 #include "symbolizer/object.h"
 
@@ -220,20 +221,6 @@ static enum err read_piece(struct walk *w, size_t size, const char *name, uint64
     return check_limits(w, *member, name, err);
 }
 
-static enum err write_all(int fd, const uint8_t *data, size_t len, struct error *err)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, data, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return error_errno(err, errno, "cannot write an unpacked object");
-        data += n;
-        len -= (size_t)n;
-    }
-    return ERR_OK;
-}
-
 /* Hands over an object whose first `len` bytes are in the window. */
 static enum err copy_object(struct walk *w, const char *name, size_t len, uint64_t member,
                             struct error *err)
@@ -243,7 +230,7 @@ static enum err copy_object(struct walk *w, const char *name, size_t len, uint64
         return err ? err->code : ERR_IO;
     enum err e = ERR_OK;
     while (e == ERR_OK && len > 0) {
-        e = write_all(fd, w->window, len, err);
+        e = file_write(fd, w->window, len, "an unpacked object", err);
         if (e == ERR_OK)
             e = read_piece(w, WINDOW, name, &member, &len, err);
     }

@@ -34,8 +34,6 @@ void demangle_puts(struct demangle_out *o, const char *s);
 /* Ends the text; a cut one gets its "…", never inside a UTF-8 sequence. */
 void demangle_out_end(struct demangle_out *o);
 
-/* The UTF-8 of a character; its length. */
-size_t demangle_utf8(uint32_t c, char out[4]);
 bool demangle_is_scalar(uint64_t c);
 /* Rust's Punycode, decoded; false when it is none. */
 bool demangle_put_punycode(struct demangle_out *o, const char *s, size_t len);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/utf8.h"
 #include "symbolizer/demangle_parts.h"
 
 /* Rust names of the v0 scheme (RFC 2603), shown without crate disambiguators and without the types
@@ -554,7 +555,7 @@ static void put_char(struct rust *r, uint64_t v)
     } escapes[] = {{0, "\\0"},    {'\t', "\\t"}, {'\n', "\\n"},
                    {'\r', "\\r"}, {'\'', "\\'"}, {'\\', "\\\\"}};
     put(r, "'");
-    (void)demangle_utf8((uint32_t)v, bytes);
+    (void)utf8_encode((uint32_t)v, bytes);
     const char *text = bytes;
     for (size_t i = 0; i < sizeof(escapes) / sizeof(escapes[0]); i++) {
         if (escapes[i].c == v)

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/utf8.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/demangle_parts.h"
 
@@ -30,7 +31,7 @@ static size_t put_unicode_escape(struct demangle_out *o, const char *s, size_t l
     if (i == len || i == 2 || !demangle_is_scalar(v) || v < 0x20)
         return 0;
     char bytes[4];
-    demangle_put(o, bytes, demangle_utf8(v, bytes));
+    demangle_put(o, bytes, utf8_encode(v, bytes));
     return i + 1;
 }
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 /* RFC 3492 section 5. */
 enum {
     BASE = 36,
@@ -92,20 +94,6 @@ static bool insert_points(const char *p, const char *end, struct points *out)
     return true;
 }
 
-static size_t put_utf8(uint32_t c, char *out)
-{
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    size_t extra = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-    static const unsigned char lead[] = {0, 0xC0, 0xE0, 0xF0};
-    for (size_t k = extra; k > 0; k--, c >>= 6)
-        out[k] = (char)(0x80 | (c & 0x3F));
-    out[0] = (char)(lead[extra] | c);
-    return extra + 1;
-}
-
 static bool is_scalar(uint32_t c)
 {
     return c <= ASCII_LAST || (c >= 0xE000 && c <= 0x1FFFFF);
@@ -143,7 +131,7 @@ bool swift_punycode_decode(struct swift_arena *a, struct swift_text in, struct s
             return false;
         if (c >= ASCII_FIRST && c <= ASCII_LAST)
             c -= ASCII_FIRST;
-        len += put_utf8(c, utf8 + len);
+        len += utf8_encode(c, utf8 + len);
     }
     ret->s = utf8;
     ret->len = len;

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 #define WIDE_MAX 256 /* characters of one Punycode identifier */
 
 static const char ELLIPSIS[] = "\xe2\x80\xa6";
@@ -50,30 +52,6 @@ void demangle_out_end(struct demangle_out *o)
 }
 
 /* --- characters ---------------------------------------------------------------------------- */
-
-size_t demangle_utf8(uint32_t c, char out[4])
-{
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (char)(0xc0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 0x3f));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = (char)(0xe0 | c >> 12);
-        out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-        out[2] = (char)(0x80 | (c & 0x3f));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | c >> 18);
-    out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-    out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-    out[3] = (char)(0x80 | (c & 0x3f));
-    return 4;
-}
 
 bool demangle_is_scalar(uint64_t c)
 {
@@ -154,7 +132,7 @@ bool demangle_put_punycode(struct demangle_out *o, const char *s, size_t len)
     size_t count = punycode_decode(s, len, wide);
     for (size_t i = 0; i < count; i++) {
         char bytes[4];
-        demangle_put(o, bytes, demangle_utf8(wide[i], bytes));
+        demangle_put(o, bytes, utf8_encode(wide[i], bytes));
     }
     return count > 0;
 }

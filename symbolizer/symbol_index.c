@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "symbolizer/debug_info.h"
 #include "symbolizer/gsym_write.h"
 #include "symbolizer/object.h"
@@ -331,19 +332,6 @@ static enum err close_member(void *ctx, int fd, bool complete, struct error *err
     return e == ERR_OK ? settled : e;
 }
 
-/* A short write is no error yet, the next one tells it. */
-static bool write_all(int fd, const uint8_t *data, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, data, len);
-        if (n < 0)
-            return false;
-        data += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
 static enum err copy_to_temp(const struct run *r, int from, const char *sha256, struct error *err)
 {
     enum err e = ERR_OK;
@@ -352,15 +340,17 @@ static enum err copy_to_temp(const struct run *r, int from, const char *sha256, 
     if (fd < 0)
         return err ? err->code : ERR_IO;
     uint8_t *window = malloc(WINDOW);
-    ssize_t n = window ? 1 : -1;
-    while (n > 0) {
+    ssize_t n = 1;
+    if (!window)
+        e = error_set(err, ERR_NO_MEMORY, "no memory to keep an object");
+    while (e == ERR_OK && n > 0) {
         n = pread(from, window, WINDOW, at);
-        if (n > 0 && !write_all(fd, window, (size_t)n))
-            n = -1;
+        if (n < 0)
+            e = error_errno(err, errno, "cannot read an object");
+        else
+            e = file_write(fd, window, (size_t)n, "an object", err);
         at += n;
     }
-    if (n < 0)
-        e = error_errno(err, window ? errno : ENOMEM, "cannot keep an object");
     free(window);
     struct error ignored;
     enum err settled =

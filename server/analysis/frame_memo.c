@@ -16,6 +16,7 @@ struct memo_entry {
 struct frame_memo {
     const struct rules *rules;
     uint32_t position_cap;
+    uint64_t seed; /* names come from strangers: they must not choose the slots */
     struct arena arena;
     struct memo_entry *entries; /* a power of two, at most half of it in use */
     size_t mask;
@@ -33,6 +34,7 @@ struct frame_memo *frame_memo_new(const struct rules *rules, size_t max_entries)
         return NULL;
     arena_init(&m->arena, FRAME_MEMO_BYTES);
     m->rules = rules;
+    m->seed = (uint64_t)(uintptr_t)m;
     m->position_cap = rules_position_cap(rules);
     m->entries = calloc(slots, sizeof(*m->entries));
     m->mask = slots - 1;
@@ -65,10 +67,10 @@ static uint64_t hash_text(const char *s, uint64_t seed)
     return s ? hash64(s, strlen(s), seed) : seed ^ 0x9e3779b97f4a7c15u;
 }
 
-static uint64_t hash_question(const struct frame_question *q)
+static uint64_t hash_question(const struct frame_question *q, uint64_t seed)
 {
     uint64_t flags = (uint64_t)q->position << 2 | (uint64_t)q->local << 1 | (uint64_t)q->in_app;
-    uint64_t h = hash_text(q->function, hash64(&flags, sizeof(flags), 0));
+    uint64_t h = hash_text(q->function, hash64(&flags, sizeof(flags), seed));
     h = hash_text(q->qualified, h);
     h = hash_text(q->image, h);
     h = hash_text(q->file, h);
@@ -200,7 +202,7 @@ void frame_decide(const struct rules *rules, struct frame_memo *memo,
         q.position = memo->position_cap; /* no rule tells those apart */
     if (memo->count >= memo->max || memo->arena.used > FRAME_MEMO_BYTES - 65536)
         forget(memo);
-    uint64_t hash = hash_question(&q);
+    uint64_t hash = hash_question(&q, memo->seed);
     size_t i = hash & memo->mask;
     for (; memo->entries[i].hash; i = (i + 1) & memo->mask) {
         struct memo_entry *entry = &memo->entries[i];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/utf8.h"
 
 enum value_kind { VALUE_TEXT, VALUE_NUMBER, VALUE_BOOL, VALUE_NULL };
 
@@ -64,30 +65,6 @@ static bool hex4(struct parser *p, uint32_t *ret)
     return true;
 }
 
-static size_t put_utf8(char *out, uint32_t c)
-{
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (char)(0xc0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 0x3f));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = (char)(0xe0 | c >> 12);
-        out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-        out[2] = (char)(0x80 | (c & 0x3f));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | c >> 18);
-    out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-    out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-    out[3] = (char)(0x80 | (c & 0x3f));
-    return 4;
-}
-
 /* After "\u": the code point, surrogate pairs joined; 0 and lone surrogates are refused. */
 static bool escaped_unicode(struct parser *p, uint32_t *ret)
 {
@@ -112,7 +89,7 @@ static bool escaped(struct parser *p, char *out, size_t *len)
         uint32_t code = 0;
         if (!escaped_unicode(p, &code))
             return false;
-        *len += put_utf8(out + *len, code);
+        *len += utf8_encode(code, out + *len);
         return true;
     }
     const char *at = c ? strchr(from, c) : NULL;

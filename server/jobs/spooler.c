@@ -26,6 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/thread.h"
 
 #define SPOOL_NAME_SIZE 128
@@ -119,20 +120,6 @@ static void unlink_live(struct spool *u)
 
 /* --- the disk; no lock is held ---------------------------------------------------------------- */
 
-static enum err write_all(int fd, const uint8_t *data, size_t len, struct error *err)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, data, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return error_errno(err, errno, "cannot write the upload");
-        data += n;
-        len -= (size_t)n;
-    }
-    return ERR_OK;
-}
-
 static enum err write_chunk(struct spool *u, const struct chunk *c, struct error *err)
 {
     struct spooler *s = u->owner;
@@ -150,7 +137,7 @@ static enum err write_chunk(struct spool *u, const struct chunk *c, struct error
     u->head_len += head;
     sha256_update(&u->sha, c->data, c->len);
     u->written += c->len;
-    return write_all(u->fd, c->data, c->len, err);
+    return file_write(u->fd, c->data, c->len, "the upload", err);
 }
 
 static enum err sync_and_close(struct spool *u, struct error *err)

@@ -162,7 +162,7 @@ def configuration():
         answer = run(['check-config'], {'STALLSYM_HTTP_PROT': '1'})
         assert answer.returncode == 0 and 'STALLSYM_HTTP_PROT names no key' in answer.stderr, answer
         conf.write_text('[clusters]\nrules = %s\n' % (d.folder / 'x.rules'))
-        for text, wanted in ((None, 'cannot open the cluster rules'), ('nonsense\n', 'x.rules: ')):
+        for text, wanted in ((None, 'cluster rules: cannot open'), ('nonsense\n', 'x.rules: ')):
             if text:
                 (d.folder / 'x.rules').write_text(text)
             for command in ('run', 'check-config'):

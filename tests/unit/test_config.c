@@ -1,7 +1,9 @@
 #include "server/config.c"
 #include "server/config_keys.c"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "server/ingest/ingest.h"
 #include "tests/support/unit.h"

@@ -40,4 +40,20 @@ START_TEST(length_of_a_sequence)
 }
 END_TEST
 
-UNIT_MAIN("utf8", well_formed_or_not, length_of_a_sequence)
+START_TEST(encodes_what_is_valid_again)
+{
+    static const uint32_t points[] = {1,      0x7f,   0x80,    0x7ff,   0x800,
+                                      0xd7ff, 0xffff, 0x10000, 0x10ffff};
+    static const size_t sizes[] = {1, 1, 2, 2, 3, 3, 3, 4, 4};
+    for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+        char out[4];
+        ck_assert_uint_eq(utf8_encode(points[i], out), sizes[i]);
+        ck_assert(utf8_valid(out, sizes[i]));
+    }
+    char smile[4];
+    ck_assert_uint_eq(utf8_encode(0x1f600, smile), 4);
+    ck_assert_mem_eq(smile, "\xf0\x9f\x98\x80", 4);
+}
+END_TEST
+
+UNIT_MAIN("utf8", encodes_what_is_valid_again, well_formed_or_not, length_of_a_sequence)

@@ -1,0 +1,41 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#define BLOCK_BYTES 16384
+
+enum err file_write(int fd, const void *data, size_t len, const char *what, struct error *err)
+{
+    const char *p = data;
+    while (len > 0) {
+        ssize_t n = write(fd, p, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_errno(err, errno, "cannot write %s", what);
+        p += n;
+        len -= (size_t)n;
+    }
+    return ERR_OK;
+}
+
+enum err file_read(const char *path, struct buf *out, struct error *err)
+{
+    char block[BLOCK_BYTES];
+    enum err rc = ERR_OK;
+    ssize_t n = 1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return error_errno(err, errno, "cannot open %s", path);
+    while (rc == ERR_OK && n != 0) {
+        n = read(fd, block, sizeof(block));
+        if (n < 0 && errno != EINTR)
+            rc = error_errno(err, errno, "cannot read %s", path);
+        else if (n > 0 && !buf_put(out, block, (size_t)n))
+            rc = error_set(err, ERR_LIMIT, "%s is larger than %zu bytes", path, out->limit);
+    }
+    close(fd);
+    return rc;
+}
