@@ -407,6 +407,47 @@ def B22():
 
 
 @case
+def B21():
+    """an image's load address and an offset into it are two things; no UUID loses no caller"""
+    # The payloads are MetricKit's, whose format is not read yet: their frames, as the native format
+    # has them.
+    hangs = json.loads(read('B21'))['hangDiagnostics']
+
+    def frames_of(hang):
+        frame = hang['callStackTree']['callStacks'][0]['callStackRootFrames'][0]
+        while frame:
+            yield frame
+            frame = (frame.get('subFrames') or [None])[0]
+
+    def offset_frame(frame):
+        if 'binaryUUID' not in frame:
+            return {'address': frame['address']}
+        return {'address': frame['address'], 'uuid': frame['binaryUUID'],
+                'offset': frame['offsetIntoBinaryTextSegment']}
+
+    loads = {f['binaryUUID']: {'uuid': f['binaryUUID'], 'name': f['binaryName'],
+                               'load_address': f['offsetIntoBinaryTextSegment']}
+             for f in frames_of(hangs[1])}
+    reports = [{'id': 'b21-offset', 'stack': [offset_frame(f) for f in frames_of(hangs[0])]},
+               {'id': 'b21-load', 'images': list(loads.values()),
+                'stack': [f['address'] for f in frames_of(hangs[1])]},
+               {'id': 'b21-no-uuid', 'stack': [offset_frame(f) for f in frames_of(hangs[2])]}]
+    with Daemon() as d:
+        upload_all(d, 'B2')
+        d.post_reports({'app': {'bundle_id': 'com.example.feed'}, 'reports': reports}, status=202)
+        d.settle()
+        for report in 'b21-offset', 'b21-load':
+            expect_frames(d, [(report, 0, 'plug_wait plug.c:4'), (report, 1, 'load_feed main.c:5'),
+                              (report, 2, 'main main.c:8')])
+        assert group_of(d, 'b21-offset') == group_of(d, 'b21-load')
+        raw = stack(d, 'b21-no-uuid')
+        assert [r['status'] for r in raw] == ['resolved', 'no_image', 'resolved'], raw
+        assert raw[1]['address'] == '0x102f4001c' and raw[1]['frames'] == [], raw
+        expect_frames(d, [('b21-no-uuid', 0, 'plug_wait plug.c:4'),
+                          ('b21-no-uuid', 2, 'main main.c:8')])
+
+
+@case
 def B25():
     """no UUID matches nothing; every spelling of one UUID is that UUID"""
     with Daemon() as d:
