@@ -33,13 +33,23 @@ struct run {
     char *member;       /* of the object that is being unpacked */
 };
 
+/* The digest of an object, made beside the work on it where a thread is to spare. */
+struct hashing {
+    const struct parallel_for *parallel; /* NULL: done */
+    int fd;
+    uint8_t digest[SHA256_SIZE];
+    enum err code;
+    struct error error;
+};
+
 /* One object file, while it is mapped. */
 struct source {
     const uint8_t *data;
     uint64_t size;
     const char *member;
     char name[OBJECT_NAME_SIZE];
-    char sha256[SHA256_TEXT_SIZE];
+    struct hashing *hashing;
+    char sha256[SHA256_TEXT_SIZE]; /* from the first report on */
 };
 
 static bool path_in(const struct run *r, const char *name, char out[PATH_SIZE])
@@ -71,8 +81,18 @@ static void fallback_name(const struct run *r, const char *member, char out[OBJE
         name_of(*member ? member : r->path, out);
 }
 
-static void report(struct run *r, const struct source *s, struct slice_report *slice)
+static void settle_hash(struct source *s)
 {
+    parallel_wait(s->hashing->parallel);
+    s->hashing->parallel = NULL;
+    sha256_format(s->hashing->digest, s->sha256);
+}
+
+static void report(struct run *r, struct source *s, struct slice_report *slice)
+{
+    settle_hash(s);
+    if (s->hashing->code != ERR_OK)
+        return; /* ends the whole */
     slice->member = s->member;
     if (!slice->name || !*slice->name)
         slice->name = s->name;
@@ -86,7 +106,7 @@ static void report(struct run *r, const struct source *s, struct slice_report *s
     r->slice(r->ctx, slice);
 }
 
-static void refuse(struct run *r, const struct source *s, struct slice_report *slice,
+static void refuse(struct run *r, struct source *s, struct slice_report *slice,
                    const struct error *why)
 {
     slice->state = SLICE_FAILED;
@@ -143,7 +163,7 @@ static enum err write_index(struct run *r, const struct source *s, const struct 
 }
 
 /* A slice that is at fault fails alone; a disk that is (full, broken) ends the run. */
-static enum err index_slice(struct run *r, const struct source *s, const struct object_slice *part,
+static enum err index_slice(struct run *r, struct source *s, const struct object_slice *part,
                             struct error *ret_err)
 {
     char index_file[INDEX_NAME] = "";
@@ -176,7 +196,7 @@ static enum err index_slice(struct run *r, const struct source *s, const struct 
     return e == ERR_OK ? ERR_OK : error_set(ret_err, e, "%s", err.text);
 }
 
-static enum err index_object(struct run *r, const struct source *s, struct error *err)
+static enum err index_object(struct run *r, struct source *s, struct error *err)
 {
     struct object_slice slices[OBJECT_SLICES_MAX];
     size_t count = 0;
@@ -241,31 +261,62 @@ static enum err remember(struct run *r, const uint8_t digest[SHA256_SIZE], bool 
     return ERR_OK;
 }
 
-/* Hashes, maps and indexes the object in `fd`, unless it was seen. `sha256` is filled in any case
- * but failure. */
-static enum err index_file(struct run *r, int fd, const char *member, const char *name,
-                           char sha256[SHA256_TEXT_SIZE], bool *ret_seen, struct error *err)
+static void hash_beside(void *ctx)
 {
-    uint8_t digest[SHA256_SIZE];
+    struct hashing *h = ctx;
+    h->code = hash_file(h->fd, h->digest, &h->error);
+}
+
+/* Maps and indexes the object in `fd`. */
+static enum err index_mapped(struct run *r, int fd, const char *member, const char *name,
+                             struct hashing *hashing, struct error *err)
+{
     struct stat st;
-    enum err e = hash_file(fd, digest, err);
-    if (e == ERR_OK)
-        e = remember(r, digest, ret_seen, err);
-    if (e != ERR_OK)
-        return e;
-    sha256_format(digest, sha256);
-    if (*ret_seen)
-        return ERR_OK;
     if (fstat(fd, &st) != 0)
         return error_errno(err, errno, "cannot read an object");
     void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (map == MAP_FAILED)
         return error_errno(err, errno, "cannot map an object");
-    struct source s = {.data = map, .size = (uint64_t)st.st_size, .member = member};
+    struct source s = {
+        .data = map, .size = (uint64_t)st.st_size, .member = member, .hashing = hashing};
     snprintf(s.name, sizeof(s.name), "%s", name);
-    snprintf(s.sha256, sizeof(s.sha256), "%s", sha256);
-    e = index_object(r, &s, err);
+    enum err e = index_object(r, &s, err);
     munmap(map, (size_t)st.st_size);
+    return e;
+}
+
+/* The first object of an upload cannot have been seen: its digest is made while it is indexed. */
+static enum err index_first(struct run *r, int fd, const char *member, const char *name,
+                            struct hashing *hashing, struct error *err)
+{
+    bool seen;
+    hashing->parallel = r->options->parallel;
+    enum err e = index_mapped(r, fd, member, name, hashing, err);
+    parallel_wait(r->options->parallel);
+    if (hashing->code != ERR_OK)
+        return error_set(err, hashing->code, "%s", hashing->error.text);
+    return e == ERR_OK ? remember(r, hashing->digest, &seen, err) : e;
+}
+
+/* Hashes and indexes the object in `fd`, unless it was seen. `sha256` is filled in any case but
+ * failure. */
+static enum err index_file(struct run *r, int fd, const char *member, const char *name,
+                           char sha256[SHA256_TEXT_SIZE], bool *ret_seen, struct error *err)
+{
+    struct hashing hashing = {.fd = fd};
+    enum err e;
+    if (r->object_count == 0 && parallel_beside(r->options->parallel, hash_beside, &hashing)) {
+        *ret_seen = false;
+        e = index_first(r, fd, member, name, &hashing, err);
+    } else {
+        e = hash_file(fd, hashing.digest, err);
+        if (e == ERR_OK)
+            e = remember(r, hashing.digest, ret_seen, err);
+        if (e == ERR_OK && !*ret_seen)
+            e = index_mapped(r, fd, member, name, &hashing, err);
+    }
+    if (e == ERR_OK)
+        sha256_format(hashing.digest, sha256);
     return e;
 }
 

@@ -50,4 +50,53 @@ START_TEST(without_threads)
 }
 END_TEST
 
-UNIT_MAIN("parallel", each_piece_once, without_threads)
+static atomic_int beside_calls;
+static atomic_bool let_go;
+
+static void work_beside(void *ctx)
+{
+    while (!atomic_load(&let_go))
+        ;
+    atomic_fetch_add((atomic_int *)ctx, 1);
+}
+
+/* Runs go on, and end, while something else is done beside them. */
+START_TEST(one_piece_beside_runs)
+{
+    for (size_t workers = 2; workers <= 3; workers++) {
+        struct parallel_for *p = parallel_new(workers);
+        ck_assert_ptr_nonnull(p);
+        for (int turn = 0; turn < 50; turn++) {
+            atomic_store(&let_go, false);
+            atomic_store(&beside_calls, 0);
+            parallel_wait(p);
+            ck_assert(parallel_beside(p, work_beside, &beside_calls));
+            ck_assert(!parallel_beside(p, work_beside, &beside_calls));
+            for (int run = 0; run < 3; run++) {
+                for (size_t i = 0; i < PIECES; i++)
+                    atomic_store(&done[i], 0);
+                if (run == 2)
+                    atomic_store(&let_go, true);
+                parallel_run(p, PIECES, work, NULL);
+                for (size_t i = 0; i < PIECES; i++)
+                    ck_assert_uint_eq(atomic_load(&done[i]), 1);
+            }
+            parallel_wait(p);
+            ck_assert_int_eq(atomic_load(&beside_calls), 1);
+        }
+        /* What is open is finished before the pool goes. */
+        ck_assert(parallel_beside(p, work_beside, &beside_calls));
+        parallel_free(p);
+        ck_assert_int_eq(atomic_load(&beside_calls), 2);
+    }
+    ck_assert_int_eq(atomic_load(&shared_worker), 0);
+    struct parallel_for *alone = parallel_new(1);
+    ck_assert(!parallel_beside(alone, work_beside, &beside_calls));
+    parallel_wait(alone);
+    parallel_free(alone);
+    ck_assert(!parallel_beside(NULL, work_beside, &beside_calls));
+    parallel_wait(NULL);
+}
+END_TEST
+
+UNIT_MAIN("parallel", each_piece_once, without_threads, one_piece_beside_runs)
