@@ -280,6 +280,32 @@ CREATE TABLE threads (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX threads_stack ON threads (stack_id) WHERE stack_id IS NOT NULL;
 
+-- Places for what is not computed yet (README, "What it does not do yet"): of a report with several
+-- samples its culprit's stage, of one with threads the cycle of waits; clusters that the second
+-- stage, or a person, found to be one.
+CREATE TABLE report_findings (
+    report_id INTEGER PRIMARY KEY REFERENCES reports (id) ON DELETE CASCADE,
+    -- The stage that is the culprit, and its share of the report's time, 0 to 1.
+    stage_ms INTEGER,
+    confidence REAL,
+    -- Thread ids of the cycle, compact JSON.
+    deadlock TEXT
+) STRICT;
+
+CREATE TABLE cluster_merges (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    app_id INTEGER NOT NULL REFERENCES apps (id),
+    from_key BLOB NOT NULL,
+    into_key BLOB NOT NULL,
+    -- NULL: by hand.
+    score REAL,
+    epoch INTEGER NOT NULL,
+    created_ms INTEGER NOT NULL,
+    -- Taken back then.
+    undone_ms INTEGER
+) STRICT;
+CREATE INDEX cluster_merges_from ON cluster_merges (app_id, from_key);
+
 CREATE TABLE image_sets (
     id INTEGER PRIMARY KEY,
     app_id INTEGER NOT NULL REFERENCES apps (id),

@@ -148,6 +148,39 @@ START_TEST(kill_minus_nine_loses_nothing_answered)
 }
 END_TEST
 
+/* What will be found out about a report has its place, and goes with it. */
+START_TEST(findings_go_with_their_report)
+{
+    struct suite s;
+    suite_open(&s, "sqlite");
+    post(&s, 1);
+    suite_resolve(&s);
+    sqlite3 *db;
+    ck_assert_int_eq(sqlite3_open(s.path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db,
+                                  "PRAGMA foreign_keys = ON; INSERT INTO report_findings"
+                                  " SELECT id, 300, 0.5, '[771,9012]' FROM reports;"
+                                  " INSERT INTO cluster_merges (app_id, from_key, into_key, score,"
+                                  " epoch, created_ms) SELECT app_id, key, key, 0.9, 1, 0"
+                                  " FROM clusters",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    ck_assert_int_eq(number(s.path, "SELECT count(*) FROM report_findings", NULL, 0), 1);
+    ck_assert_int_eq(number(s.path, "SELECT count(*) FROM cluster_merges", NULL, 0), 1);
+    struct write_op *op = write_op_new(WRITE_EXPIRE, 4096);
+    op->u.expire = (struct op_expire){.now_ms = SUITE_NOW,
+                                      .reports_before_ms = SUITE_NOW + 86400000,
+                                      .report_ids_before_ms = SUITE_NOW,
+                                      .image_sets_before_ms = SUITE_NOW,
+                                      .max_rows = 100};
+    suite_apply(&s, op);
+    ck_assert_int_eq(number(s.path, "SELECT count(*) FROM reports", NULL, 0), 0);
+    ck_assert_int_eq(number(s.path, "SELECT count(*) FROM report_findings", NULL, 0), 0);
+    suite_close(&s);
+}
+END_TEST
+
 static enum err open_path(const char *path)
 {
     struct storage *s = NULL;
@@ -378,6 +411,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, counters_add_up_after_any_history, 0, 3);
     tcase_add_loop_test(tcase, kill_minus_nine_loses_nothing_answered, 0, 3);
+    tcase_add_test(tcase, findings_go_with_their_report);
     tcase_add_test(tcase, other_files_are_refused);
     tcase_add_test(tcase, a_folder_that_cannot_be_written);
     tcase_add_test(tcase, a_full_disk_loses_one_group);
