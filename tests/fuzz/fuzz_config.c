@@ -7,6 +7,7 @@
 #include "server/config_keys.c"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "tests/fuzz/fuzz.h"
 
