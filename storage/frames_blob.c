@@ -21,6 +21,21 @@
 #define FRAME_SAME_NAME 0x08 /* mangled equals function */
 #define FRAME_FILE      0x10
 #define FRAME_LINE      0x20
+#define FRAME_DEVICE    0x40 /* its linkage name (or, without, function) is the raw frame's symbol */
+
+static bool put_text(struct buf *out, const char *text)
+{
+    size_t n = strlen(text);
+    return buf_uleb(out, n) && buf_put(out, text, n);
+}
+
+/* Devices may make names up, and the dictionary is never emptied: their names stay with the stack. */
+static bool is_device_name(const struct resolved_frame *r, const struct frame *f)
+{
+    const char *own = f->mangled ? f->mangled : f->function;
+    return r->status != FRAME_RESOLVED && r->raw.symbol && !f->file && !f->line &&
+           strcmp(own, r->raw.symbol) == 0;
+}
 
 static enum err put_name(const char *name, frames_name_id *name_id, void *ctx, struct buf *out,
                          struct error *err)
@@ -32,13 +47,20 @@ static enum err put_name(const char *name, frames_name_id *name_id, void *ctx, s
     return rc;
 }
 
-static enum err put_frame(const struct frame *f, frames_name_id *name_id, void *ctx,
-                          struct buf *out, struct error *err)
+static enum err put_frame(const struct resolved_frame *r, const struct frame *f,
+                          frames_name_id *name_id, void *ctx, struct buf *out, struct error *err)
 {
     bool same = f->mangled && strcmp(f->mangled, f->function) == 0;
+    bool device = is_device_name(r, f);
     buf_u8(out, (uint8_t)((f->inlined ? FRAME_INLINED : 0) | (f->local ? FRAME_LOCAL : 0) |
                           (f->mangled && !same ? FRAME_MANGLED : 0) | (same ? FRAME_SAME_NAME : 0) |
-                          (f->file ? FRAME_FILE : 0) | (f->line ? FRAME_LINE : 0)));
+                          (f->file ? FRAME_FILE : 0) | (f->line ? FRAME_LINE : 0) |
+                          (device ? FRAME_DEVICE : 0)));
+    if (device) {
+        if (f->mangled && !same)
+            put_text(out, f->function);
+        return ERR_OK;
+    }
     enum err rc = put_name(f->function, name_id, ctx, out, err);
     if (!rc && f->mangled && !same)
         rc = put_name(f->mangled, name_id, ctx, out, err);
@@ -65,7 +87,7 @@ static enum err put_raw_frame(const struct resolved_frame *r, frames_name_id *na
     }
     buf_uleb(out, r->frame_count);
     for (size_t i = 0; i < r->frame_count && !rc; i++)
-        rc = put_frame(&r->frames[i], name_id, ctx, out, err);
+        rc = put_frame(r, &r->frames[i], name_id, ctx, out, err);
     return rc;
 }
 
@@ -102,11 +124,32 @@ static enum err get_name(struct decoder *d, const char **ret, struct error *err)
     return d->name_text(d->ctx, (int64_t)id, ret, err);
 }
 
-static enum err get_frame(struct decoder *d, struct frame *f, struct error *err)
+static enum err get_device_name(struct decoder *d, uint8_t bits, const char *symbol,
+                                struct frame *f, struct error *err)
+{
+    if (!symbol)
+        return damaged(err);
+    f->function = symbol;
+    if (bits & (FRAME_MANGLED | FRAME_SAME_NAME))
+        f->mangled = symbol;
+    if (!(bits & FRAME_MANGLED))
+        return ERR_OK;
+    uint64_t n = cursor_uleb(&d->c);
+    const uint8_t *text = n <= cursor_left(&d->c) ? cursor_take(&d->c, (size_t)n) : NULL;
+    if (!text || n == 0 || d->c.overrun)
+        return damaged(err);
+    f->function = arena_strndup(d->arena, (const char *)text, (size_t)n);
+    return f->function ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for frames");
+}
+
+static enum err get_frame(struct decoder *d, const struct raw_frame *raw, struct frame *f,
+                          struct error *err)
 {
     uint8_t bits = cursor_u8(&d->c);
     f->inlined = bits & FRAME_INLINED;
     f->local = bits & FRAME_LOCAL;
+    if (bits & FRAME_DEVICE)
+        return get_device_name(d, bits, raw->symbol, f, err);
     enum err rc = get_name(d, &f->function, err);
     if (!rc && bits & FRAME_SAME_NAME)
         f->mangled = f->function;
@@ -149,7 +192,7 @@ static enum err get_raw_frame(struct decoder *d, const struct raw_frame *raw,
     r->frames = frames;
     r->frame_count = (size_t)count;
     for (size_t i = 0; i < r->frame_count && !rc; i++)
-        rc = get_frame(d, &frames[i], err);
+        rc = get_frame(d, raw, &frames[i], err);
     return rc;
 }
 

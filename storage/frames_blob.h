@@ -2,7 +2,8 @@
  * frames_blob - a resolved stack as bytes, and back.
  *
  * Purpose: frames are stored in one blob a stack; names are numbers of a dictionary, so that a
- * million stacks that share functions stay small.
+ * million stacks that share functions stay small. Names that a device gave stand in the blob itself,
+ * or in the raw stack: the dictionary grows by what symbol files say, never by what clients do.
  *
  * Invariants: decoding what was encoded, with the same dictionary and the same raw stack, gives
  * equal frames. Damaged bytes are ERR_FORMAT.

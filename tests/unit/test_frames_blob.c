@@ -143,4 +143,51 @@ START_TEST(damage_is_an_error)
 }
 END_TEST
 
-UNIT_MAIN("frames_blob", comes_back_equal, damage_is_an_error)
+/* What devices make up goes with its stack: the dictionary hears nothing of it. */
+START_TEST(names_of_devices_are_no_words_of_the_dictionary)
+{
+    const struct frame plain = {.function = "main"};
+    const struct frame shown = {.function = "net::poll(int)", .mangled = "_ZN3net4pollEi"};
+    const struct frame same = {.function = "start", .mangled = "start"};
+    struct raw_frame raw[3] = {{.image_kind = IMAGE_NONE, .symbol = "main"},
+                               {.image_kind = IMAGE_NONE, .symbol = "_ZN3net4pollEi"},
+                               {.image_kind = IMAGE_NONE, .symbol = "start"}};
+    struct resolved_frame frames[3];
+    const struct frame *given[3] = {&plain, &shown, &same};
+    struct resolved_stack back, s = {frames, 3};
+    const struct raw_stack raw_stack = {raw, 3};
+    struct arena arena;
+    struct buf b;
+    for (int i = 0; i < 3; i++)
+        frames[i] = (struct resolved_frame){
+            .raw = raw[i], .status = FRAME_NO_SYMBOLS, .frames = given[i], .frame_count = 1};
+    arena_init(&arena, 1 << 16);
+    buf_init(&b, 1 << 16);
+    int64_t before = name_count;
+    ck_assert_int_eq(frames_blob_encode(&s, name_id, NULL, &b, &err), ERR_OK);
+    ck_assert_int_eq(name_count, before);
+    ck_assert_int_eq(
+        frames_blob_decode(&raw_stack, b.data, b.len, name_text, NULL, &arena, &back, &err),
+        ERR_OK);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_str_eq(back.frames[i].frames[0].function, given[i]->function);
+        ck_assert_int_eq(back.frames[i].frames[0].mangled == NULL, given[i]->mangled == NULL);
+        if (given[i]->mangled)
+            ck_assert_str_eq(back.frames[i].frames[0].mangled, given[i]->mangled);
+    }
+    /* Every cut is damage. */
+    for (size_t n = 0; n < b.len; n++)
+        ck_assert_int_eq(
+            frames_blob_decode(&raw_stack, b.data, n, name_text, NULL, &arena, &back, &err),
+            ERR_FORMAT);
+    raw[1].symbol = NULL;
+    ck_assert_int_eq(
+        frames_blob_decode(&raw_stack, b.data, b.len, name_text, NULL, &arena, &back, &err),
+        ERR_FORMAT);
+    buf_done(&b);
+    arena_done(&arena);
+}
+END_TEST
+
+UNIT_MAIN("frames_blob", names_of_devices_are_no_words_of_the_dictionary, comes_back_equal,
+          damage_is_an_error)
