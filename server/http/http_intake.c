@@ -104,7 +104,7 @@ static bool authorize(struct http_request *r, const struct http_head *head)
         return true;
     struct client_addr peer = client_addr_of_peer(head->peer);
     struct client_addr client =
-        client_addr_find(d->proxies, &peer, head->header(head->ctx, "X-Forwarded-For"));
+        client_addr_find(d->proxies, &peer, head->last(head->ctx, "X-Forwarded-For"));
     enum auth_result result = auth_check(d->auth, head->header(head->ctx, "Authorization"),
                                          head->header(head->ctx, "X-Stallsym-Token"), &client,
                                          r->started_mono, &r->arena, &r->identity);

@@ -25,6 +25,8 @@
 struct http_head {
     const char *method;
     const char *(*header)(void *ctx, const char *name); /* the first of that name, NULL */
+    const char *(*last)(void *ctx, const char *name);   /* the last one, which no client wrote when
+                                                           a proxy adds its own */
     size_t (*count)(void *ctx, const char *name);
     void *ctx;
     const struct sockaddr *peer;

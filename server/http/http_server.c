@@ -172,6 +172,7 @@ struct header_ctx {
     struct MHD_Connection *connection;
     const char *name;
     size_t count;
+    const char *last;
 };
 
 static const char *find_header(void *ctx, const char *name)
@@ -185,9 +186,10 @@ static enum MHD_Result count_one(void *ctx, enum MHD_ValueKind kind, const char 
 {
     struct header_ctx *h = ctx;
     (void)kind;
-    (void)value;
-    if (strcasecmp(key, h->name) == 0)
+    if (strcasecmp(key, h->name) == 0) {
         h->count++;
+        h->last = value;
+    }
     return MHD_YES;
 }
 
@@ -200,6 +202,14 @@ static size_t count_header(void *ctx, const char *name)
     return h->count;
 }
 
+static const char *find_last_header(void *ctx, const char *name)
+{
+    struct header_ctx *h = ctx;
+    h->last = NULL;
+    count_header(ctx, name);
+    return h->last;
+}
+
 static enum http_step head_of(struct MHD_Connection *connection, struct http_request *r,
                               const char *method)
 {
@@ -209,6 +219,7 @@ static enum http_step head_of(struct MHD_Connection *connection, struct http_req
     struct http_head head = {
         .method = method,
         .header = find_header,
+        .last = find_last_header,
         .count = count_header,
         .ctx = &ctx,
         .peer = info ? info->client_addr : NULL,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "server/http/auth.h"
 #include "tests/support/http_fixture.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/unit.h"
@@ -394,6 +395,32 @@ START_TEST(parameters_are_checked)
 }
 END_TEST
 
+/* A proxy may add its X-Forwarded-For as a header of its own, behind what the client made up. */
+START_TEST(made_up_addresses_do_not_hide_who_guesses)
+{
+    char headers[128];
+    int status = 0;
+    http_fixture_prepare(&http_fixture, NULL);
+    http_fixture.options.trusted_proxies = "127.0.0.1";
+    http_fixture_open(&http_fixture);
+    for (int i = 0; i < 2 * AUTH_FAILURES_BURST && status != 429; i++) {
+        snprintf(headers, sizeof(headers),
+                 "X-Forwarded-For: 198.51.100.%d\r\nX-Forwarded-For: 203.0.113.7\r\n", i);
+        raw_answer_done(&http_answer);
+        http_fixture_ask(&http_fixture, "GET", "/v1/stats", "a-wrong-token", headers, NULL, 0,
+                         &http_answer);
+        status = http_answer.status;
+    }
+    ck_assert_int_eq(status, 429);
+    /* Nobody else is kept out. */
+    raw_answer_done(&http_answer);
+    http_fixture_ask(&http_fixture, "GET", "/v1/stats", READ_TOKEN,
+                     "X-Forwarded-For: 203.0.113.8\r\n", NULL, 0, &http_answer);
+    ck_assert_int_eq(http_answer.status, 200);
+    http_stop();
+}
+END_TEST
+
 START_TEST(load_is_refused_before_the_body)
 {
     http_fixture_prepare(&http_fixture, NULL);
@@ -584,6 +611,7 @@ UNIT_MAIN("http_server", open_routes_and_wrong_ones, request_ids, tokens_and_sco
           lengths_that_lie, chunked_bodies_have_the_same_cap,
           refused_bodies_do_not_end_the_connection, pipelined_requests, clients_that_break_off,
           slow_bodies_are_cut_off, half_open_clients_keep_nobody_out, targets_that_are_tricks,
-          parameters_are_checked, load_is_refused_before_the_body,
-          answers_are_compressed_and_cached, a_stop_answers_those_who_wait,
-          a_stop_under_load_loses_nothing_answered, many_clients_at_once, bad_options_are_said)
+          parameters_are_checked, made_up_addresses_do_not_hide_who_guesses,
+          load_is_refused_before_the_body, answers_are_compressed_and_cached,
+          a_stop_answers_those_who_wait, a_stop_under_load_loses_nothing_answered,
+          many_clients_at_once, bad_options_are_said)
