@@ -194,7 +194,7 @@ static enum err resolve(struct mem_storage *m, struct op_resolution *r, const ch
     struct mem_stack *k = mem_stack_of(s, r->stack_id);
     if (!k || !k->pending || k->generation != r->generation)
         return ERR_OK;
-    for (size_t i = 0; i < r->missing_count; i++) {
+    for (size_t i = 0; i < r->missing_count - r->gone_count; i++) {
         if (mem_current_slice(s, &r->missing[i]))
             return ERR_OK;
     }

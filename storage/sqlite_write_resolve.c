@@ -36,7 +36,7 @@ static enum err any_indexed(struct sqlite_storage *s, const struct op_resolution
                             struct error *err)
 {
     *ret = false;
-    for (size_t i = 0; i < r->missing_count && !*ret; i++) {
+    for (size_t i = 0; i < r->missing_count - r->gone_count && !*ret; i++) {
         int64_t present = 0;
         enum err rc = sql_get(&s->conn, SQL_SYMBOL_PRESENT, 0, &present, err,
                               sql_blob(&r->missing[i], sizeof(r->missing[i])));

@@ -142,6 +142,7 @@ struct op_resolution {
     const struct resolved_stack *stack;
     const struct uuid *missing;
     size_t missing_count;
+    size_t gone_count; /* the last of them: indexed, says the database, but the file is lost */
     uint8_t key[16];
     uint8_t variant[16];
     uint8_t cluster_kind; /* analysis' enum cluster_kind */

@@ -177,17 +177,21 @@ bool index_is_sound(const struct blob_store *blobs, const struct uuid *uuid)
            check_index(path, &s, NULL) == ERR_OK;
 }
 
-/* The index in use, NULL when there is none or its file is gone or damaged. */
+/* The index in use, NULL when there is none or its file is gone or damaged; `ret_known`: stacks may
+ * have been resolved with it, or without it when it was lost. */
 static enum err find_current(const struct index_install *in, const struct uuid *uuid,
-                             struct arena *arena, struct slice_row **ret, struct error *err)
+                             struct arena *arena, struct slice_row **ret, bool *ret_known,
+                             struct error *err)
 {
     struct slice_row *rows = NULL;
     size_t count = 0;
     *ret = NULL;
+    *ret_known = false;
     enum err rc = read_symbol(in->reader, uuid, arena, &rows, &count, err);
     if (rc == ERR_NOT_FOUND)
         return ERR_OK;
-    if (rc == ERR_OK && count > 0 && rows[0].current && index_is_sound(in->blobs, uuid))
+    *ret_known = rc == ERR_OK && count > 0 && rows[0].current;
+    if (*ret_known && index_is_sound(in->blobs, uuid))
         *ret = &rows[0];
     return rc;
 }
@@ -279,8 +283,7 @@ enum err index_install(const struct index_install *in, const struct slice_report
             continue;
         }
         if (rc == ERR_OK)
-            rc = find_current(in, &s->uuid, arena, &current, err);
-        ret->replaced[i] = current != NULL;
+            rc = find_current(in, &s->uuid, arena, &current, &ret->replaced[i], err);
         if (rc == ERR_OK && wins(s, current))
             rc = put_into_place(in, &reports[i], s, err);
     }

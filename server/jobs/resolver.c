@@ -17,8 +17,8 @@
  *     and another pass takes it.
  *   - Facts of images change: workers forget what they cached at the beginning of each pass.
  *   - An index that the database knows but whose file is gone would make a stack late for ever: a
- *     stack that was late once has its missing images checked (vet_missing); one whose file really
- *     cannot be had is no longer reported as missing.
+ *     stack that was late once has its missing images checked (vet_missing); of one whose file
+ *     really cannot be had the writer is told so, and does not ask whether it is indexed.
  *   - A commit that fails leaves everything pending: the next pass comes after RETRY_MS.
  *
  * Nothing is held up: a stack whose bytes are damaged, or that takes more memory than an op may
@@ -246,26 +246,29 @@ static bool index_opens(struct resolver *r, const struct uuid *uuid)
     return true;
 }
 
-/* Leaves out of `missing` what the database has an index for that cannot be opened. */
+/* Marks in `missing` what the database has an index for that cannot be opened: the stack misses it
+ * all the same, so that it is taken up again when the index is put back. */
 static void vet_missing(struct resolver *r, struct op_resolution *item, struct arena *arena)
 {
     struct error err;
     char text[UUID_TEXT_SIZE];
     bool *present = arena_array(arena, item->missing_count, sizeof(*present));
     struct uuid *kept = arena_array(arena, item->missing_count, sizeof(*kept));
-    size_t count = 0;
+    size_t count = 0, gone = item->missing_count;
     if (!present || !kept ||
         read_symbols_present(r->reader, item->missing, item->missing_count, present, &err) !=
             ERR_OK)
         return;
     for (size_t i = 0; i < item->missing_count; i++) {
-        if (!present[i] || index_opens(r, &item->missing[i]))
+        if (!present[i] || index_opens(r, &item->missing[i])) {
             kept[count++] = item->missing[i];
-        else
-            log_warn("index file is gone", "uuid=%s", uuid_format(&item->missing[i], text));
+            continue;
+        }
+        kept[--gone] = item->missing[i];
+        log_warn("index file is gone", "uuid=%s", uuid_format(&item->missing[i], text));
     }
     item->missing = kept;
-    item->missing_count = count;
+    item->gone_count = item->missing_count - gone;
 }
 
 static void vet_piece(struct resolver *r, struct piece *piece)

@@ -309,6 +309,13 @@ START_TEST(an_index_that_is_gone_is_not_waited_for)
     wait_resolved();
     wait_metric(METRIC_STACKS_LATE, 1);
     ck_assert_uint_ne(report_row("r1").cluster_id, 0);
+    ck_assert(cluster_row(report_row("r1").cluster_id).provisional);
+    /* Nor is the stack forgotten when the index is put back. */
+    rig_put_index(&rig, &shop, "shop_load");
+    upload_indexed(&shop, "Shop", 0x100000000, 0x10000);
+    wait_resolved();
+    ck_assert_str_eq(report_row("r1").stack.resolved.frames[0].frames[0].function, "shop_load");
+    ck_assert(!cluster_row(report_row("r1").cluster_id).provisional);
     teardown();
 }
 END_TEST
