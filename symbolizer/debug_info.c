@@ -288,6 +288,14 @@ static enum err assemble(struct debug_info *info, const struct symtab *t, struct
                                 : error_set(err, ERR_NO_MEMORY, "no memory for functions");
 }
 
+static void release_read(const struct object *o)
+{
+    static const char *const sections[] = {".debug_info",   ".debug_abbrev",   ".debug_line",
+                                           ".debug_ranges", ".debug_rnglists", ".debug_addr"};
+    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+        object_release(o, sections[i]);
+}
+
 enum err debug_info_build(const struct object *o, const struct parallel_for *parallel,
                           struct debug_info **ret, struct error *err)
 {
@@ -306,6 +314,8 @@ enum err debug_info_build(const struct object *o, const struct parallel_for *par
         code = ERR_OK;
     if (code)
         goto out;
+    /* Names live in the string sections; what names them has been read. */
+    release_read(o);
     code = object_symbols(o, &info->symbol_texts, &t.symbols, &t.count, err);
     if (code)
         goto out;

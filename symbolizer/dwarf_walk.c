@@ -29,6 +29,7 @@ void dwarf_walker_done(struct dwarf_walker *w)
     free(w->entries);
     free(w->members);
     free(w->nest);
+    debug_unit_done(&w->lent);
     memset(w, 0, sizeof(*w));
 }
 
@@ -372,18 +373,58 @@ static bool is_type_unit(const struct dwarf_unit *u)
     return u->type == 0x02 || u->type == 0x06;
 }
 
-static void trim(struct debug_unit *out)
+/* The walker's lists become the unit's while it is read: they have grown already. */
+static void lend_lists(struct dwarf_walker *w, struct debug_unit *out)
+{
+    *out = (struct debug_unit){
+        .damage = out->damage,
+        .comp_dir = out->comp_dir,
+        .parts = w->lent.parts,
+        .part_cap = w->lent.part_cap,
+        .inlines = w->lent.inlines,
+        .inline_cap = w->lent.inline_cap,
+        .ranges = w->lent.ranges,
+        .range_cap = w->lent.range_cap,
+        .names = w->lent.names,
+        .name_cap = w->lent.name_cap,
+        .lines = {.rows = w->lent.lines.rows, .row_cap = w->lent.lines.row_cap}};
+    memset(&w->lent, 0, sizeof(w->lent));
+}
+
+/* *list is given back and becomes a copy that has no room left. False: no memory, nothing changed. */
+static bool take_copy(void *list_of_unit, size_t *cap, size_t count, size_t size, void *ret_lent,
+                      size_t *ret_cap)
+{
+    void *list, *copy = NULL;
+    memcpy(&list, list_of_unit, sizeof(list));
+    if (count > 0 && (copy = malloc(count * size)) == NULL)
+        return false;
+    if (count > 0)
+        memcpy(copy, list, count * size);
+    memcpy(ret_lent, &list, sizeof(list));
+    memcpy(list_of_unit, &copy, sizeof(copy));
+    *ret_cap = *cap;
+    *cap = count;
+    return true;
+}
+
+static bool return_lists(struct dwarf_walker *w, struct debug_unit *out)
 {
     struct dwarf_lines *l = &out->lines;
+    struct debug_unit *lent = &w->lent;
     free(l->sequences);
     l->sequences = NULL;
     l->sequence_count = l->sequence_cap = 0;
-    l->rows = vec_trimmed(l->rows, &l->row_cap, l->row_count, sizeof(l->rows[0]));
-    out->parts = vec_trimmed(out->parts, &out->part_cap, out->part_count, sizeof(out->parts[0]));
-    out->inlines =
-        vec_trimmed(out->inlines, &out->inline_cap, out->inline_count, sizeof(out->inlines[0]));
-    out->ranges =
-        vec_trimmed(out->ranges, &out->range_cap, out->range_count, sizeof(out->ranges[0]));
+    return take_copy(&out->parts, &out->part_cap, out->part_count, sizeof(out->parts[0]),
+                     &lent->parts, &lent->part_cap) &&
+           take_copy(&out->inlines, &out->inline_cap, out->inline_count, sizeof(out->inlines[0]),
+                     &lent->inlines, &lent->inline_cap) &&
+           take_copy(&out->ranges, &out->range_cap, out->range_count, sizeof(out->ranges[0]),
+                     &lent->ranges, &lent->range_cap) &&
+           take_copy(&out->names, &out->name_cap, out->name_count, sizeof(out->names[0]),
+                     &lent->names, &lent->name_cap) &&
+           take_copy(&l->rows, &l->row_cap, l->row_count, sizeof(l->rows[0]), &lent->lines.rows,
+                     &lent->lines.row_cap);
 }
 
 /* The skim, or libdwarf where the skim does not know a form. */
@@ -411,21 +452,19 @@ bool dwarf_walk_unit(struct dwarf *d, const struct dwarf_unit *u, struct dwarf_w
     w->unit++;
     w->slot_used = 0;
     w->scoped_count = 0;
+    lend_lists(w, ret);
     k.scopes = false;
     if (!push_name(&k, &none, &zero))
         return false;
     k.scopes = dwarf_unit_has_scopes(u);
     ret->damage = read_entries(&k);
     if (ret->damage)
-        return true;
+        return return_lists(w, ret);
     if (!take_functions(&k) || !qualify_names(&k))
         return false;
     sort_parts(ret);
     const char *damage = dwarf_lines_read(d, u, &ret->lines);
     if (!ret->damage)
         ret->damage = damage;
-    if (!find_orphans(ret))
-        return false;
-    trim(ret);
-    return true;
+    return find_orphans(ret) && return_lists(w, ret);
 }

@@ -55,6 +55,8 @@ struct dwarf_walker {
     uint32_t *members; /* inlined calls, gathered by function */
     struct dwarf_nest *nest;
     size_t entry_cap;
+    struct debug_unit
+        lent; /* lists with room: a unit is read into them, and takes what it filled */
 };
 
 void dwarf_walker_done(struct dwarf_walker *w);

@@ -1,6 +1,9 @@
 #include "symbolizer/object.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "symbolizer/elf.h"
 #include "symbolizer/macho.h"
@@ -12,6 +15,9 @@ struct object {
     struct object_info info;
     struct object_range *code;
     size_t code_count;
+    const void *data;
+    uint64_t size;
+    bool mapped;
 };
 
 static const struct object_reader *const READERS[] = {&MACHO_READER, &ELF_READER};
@@ -92,6 +98,8 @@ enum err object_open(const void *data, uint64_t size, struct object **ret, struc
     if (!o)
         return error_set(err, ERR_NO_MEMORY, "no memory for an object file");
     o->reader = reader;
+    o->data = data;
+    o->size = size;
     enum err e = reader->open(data, size, &o->info, &o->file, err);
     if (e == ERR_OK)
         e = take_code(o, err);
@@ -120,6 +128,27 @@ const struct object_info *object_info(const struct object *o)
 bool object_section(const struct object *o, const char *name, struct cursor *ret)
 {
     return o->reader->section(o->file, name, ret);
+}
+
+void object_set_mapped(struct object *o)
+{
+    o->mapped = true;
+}
+
+void object_release(const struct object *o, const char *name)
+{
+    struct cursor c;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    if (!o->mapped || !object_section(o, name, &c))
+        return;
+    /* Not what was decompressed: those bytes are nowhere else. */
+    uintptr_t from = (uintptr_t)c.p, end = (uintptr_t)c.end;
+    if (from < (uintptr_t)o->data || end > (uintptr_t)o->data + o->size)
+        return;
+    from = (from + page - 1) / page * page;
+    end = end / page * page;
+    if (from < end)
+        madvise((void *)from, end - from, MADV_DONTNEED);
 }
 
 const struct object_range *object_code(const struct object *o, size_t *ret_count)

@@ -96,6 +96,11 @@ const struct object_info *object_info(const struct object *o);
  * empty. Compressed sections are given decompressed. */
 bool object_section(const struct object *o, const char *name, struct cursor *ret);
 
+/* The bytes are a private mapping of a file that nobody writes to: pages may be given up. */
+void object_set_mapped(struct object *o);
+/* The section is not needed for now; asked for once more it is read from the file again. */
+void object_release(const struct object *o, const char *name);
+
 /* Executable sections, ascending, disjoint. */
 const struct object_range *object_code(const struct object *o, size_t *ret_count);
 

@@ -175,6 +175,7 @@ static enum err index_slice(struct run *r, struct source *s, const struct object
         refuse(r, s, &slice, &err);
         return ERR_OK;
     }
+    object_set_mapped(o);
     const struct object_info *info = object_info(o);
     slice.uuid = info->uuid;
     slice.name = info->name;
