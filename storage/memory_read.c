@@ -156,6 +156,7 @@ enum err mem_read_upload(struct storage_reader *r, uint64_t id, struct arena *ar
         if (s->uploads[i].row.id != id)
             continue;
         struct upload_row u = s->uploads[i].row;
+        u.bundle_id = s->uploads[i].bundle_id;
         if (!(u.slices = arena_array(arena, s->slices_count + 1, sizeof(*u.slices))))
             return mem_no_memory(err);
         for (size_t k = 0; k < s->slices_count; k++) {

@@ -84,6 +84,7 @@ enum err sqlite_read_upload(struct storage_reader *base, uint64_t id, struct are
         .size = (uint64_t)sqlite3_column_int64(st, 4),
         .created_ms = sqlite3_column_int64(st, 5),
         .system = sqlite3_column_int(st, 6),
+        .bundle_id = sql_column_text(st, 7, arena, &failed),
     };
     sql_column_fixed(st, 3, u.sha256, sizeof(u.sha256));
     sql_end(st);

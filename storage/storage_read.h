@@ -112,6 +112,7 @@ struct upload_row {
     enum upload_state state;
     const char *reason; /* NULL */
     const char *spool_file;
+    const char *bundle_id; /* "" when not given */
     uint8_t sha256[SHA256_SIZE];
     uint64_t size;
     int64_t created_ms;

@@ -321,8 +321,7 @@ enum err api_get_upload(struct http_request *r, const struct read_tools *tools, 
     enum err rc = api_id(r, 0, &id, err);
     if (rc == ERR_OK)
         rc = read_upload(tools->storage, id, tools->arena, &row, err);
-    if (rc == ERR_NOT_FOUND ||
-        (rc == ERR_OK && row.slice_count > 0 && !api_sees(r, row.slices[0].bundle_id)))
+    if (rc == ERR_NOT_FOUND || (rc == ERR_OK && !api_sees(r, row.bundle_id)))
         return error_set(err, ERR_NOT_FOUND, "no such upload");
     if (rc != ERR_OK)
         return rc;

@@ -505,7 +505,7 @@ SELECT id, hash, scopes, name, bundle_id, created_ms FROM tokens ORDER BY id;
 -- === reading: symbol files =======================================================================
 
 -- name: upload_get
-SELECT state, reason, spool_file, sha256, size, created_ms, system FROM uploads WHERE id = ?1;
+SELECT state, reason, spool_file, sha256, size, created_ms, system, bundle_id FROM uploads WHERE id = ?1;
 
 -- name: upload_by_sha256
 SELECT u.id FROM uploads u

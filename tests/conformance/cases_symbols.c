@@ -30,6 +30,7 @@ void suite_uploads_and_slices(struct suite *s)
     ck_assert_int_eq(read_upload(s->reader, id, &s->arena, &u, &err), ERR_OK);
     ck_assert_int_eq(u.state, UPLOAD_QUEUED);
     ck_assert_str_eq(u.spool_file, "1-0123456789abcdef.part");
+    ck_assert_str_eq(u.bundle_id, SUITE_APP);
     ck_assert_uint_eq(u.size, 1007);
     ck_assert_uint_eq(u.slice_count, 0);
     ck_assert_mem_eq(u.sha256, a->u.upload.sha256, SHA256_SIZE);

@@ -77,6 +77,29 @@ START_TEST(uploads)
 }
 END_TEST
 
+/* One that failed has no slices that would tell whose it is. */
+START_TEST(a_bound_token_sees_uploads_of_its_app_alone)
+{
+    char target[128], token[256];
+    char *zip = fake_zip(1000, 'b');
+    http_fixture_start(&http_fixture);
+    upload("?bundle_id=com.b&wait=1", "", zip, 1000);
+    http_expect_problem(422);
+    snprintf(target, sizeof(target), "/v1/symbols/uploads/%lld",
+             (long long)http_number("upload_id"));
+    ck_assert_int_eq(http_post_json("/v1/admin/tokens", ADMIN_TOKEN,
+                                    "{\"scopes\":[\"symbols\"],\"bundle_id\":\"com.a\"}"),
+                     201);
+    json_t *made = http_json();
+    snprintf(token, sizeof(token), "%s", json_string_value(json_object_get(made, "token")));
+    json_decref(made);
+    ck_assert_int_eq(http_ask("GET", target, token), 404);
+    ck_assert_int_eq(http_ask("GET", target, SYMBOLS_TOKEN), 200);
+    free(zip);
+    http_stop();
+}
+END_TEST
+
 START_TEST(large_uploads_keep_their_cap)
 {
     size_t len = (size_t)17 << 20;
@@ -101,4 +124,5 @@ START_TEST(large_uploads_keep_their_cap)
 }
 END_TEST
 
-UNIT_MAIN("api_uploads", uploads, large_uploads_keep_their_cap)
+UNIT_MAIN("api_uploads", uploads, a_bound_token_sees_uploads_of_its_app_alone,
+          large_uploads_keep_their_cap)

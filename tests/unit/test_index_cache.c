@@ -322,7 +322,7 @@ START_TEST(threads)
     pthread_t id_of[THREADS];
     atomic_int stop = 0;
     for (int n = 0; n < 6; n++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof(name), "f%d", n);
         put_index(n, name);
     }

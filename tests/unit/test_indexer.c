@@ -152,7 +152,7 @@ static struct upload_row fails(const char *script, const char *reason)
 /* TOOLS/NAME: an index of `functions` functions; `lines` is only what the child says. */
 static void prepare(const char *name, const char *uuid, size_t functions, uint64_t vmaddr)
 {
-    char path[512], names[8][16];
+    char path[512], names[8][32];
     struct gsym_bytes_function f[8];
     struct buf bytes;
     memset(f, 0, sizeof(f));
