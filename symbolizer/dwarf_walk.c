@@ -405,6 +405,8 @@ static bool take_copy(void *list_of_unit, size_t *cap, size_t count, size_t size
     memcpy(list_of_unit, &copy, sizeof(copy));
     *ret_cap = *cap;
     *cap = count;
+    /* The list points to it, by bytes. */
+    /* cppcheck-suppress memleak */
     return true;
 }
 
