@@ -373,60 +373,52 @@ static bool is_type_unit(const struct dwarf_unit *u)
     return u->type == 0x02 || u->type == 0x06;
 }
 
-/* The walker's lists become the unit's while it is read: they have grown already. */
-static void lend_lists(struct dwarf_walker *w, struct debug_unit *out)
+/* The lists that a unit is read into, all empty, from one to the other. */
+static void move_lists(const struct debug_unit *from, struct debug_unit *to)
 {
-    *out = (struct debug_unit){
-        .damage = out->damage,
-        .comp_dir = out->comp_dir,
-        .parts = w->lent.parts,
-        .part_cap = w->lent.part_cap,
-        .inlines = w->lent.inlines,
-        .inline_cap = w->lent.inline_cap,
-        .ranges = w->lent.ranges,
-        .range_cap = w->lent.range_cap,
-        .names = w->lent.names,
-        .name_cap = w->lent.name_cap,
-        .lines = {.rows = w->lent.lines.rows, .row_cap = w->lent.lines.row_cap}};
-    memset(&w->lent, 0, sizeof(w->lent));
+    to->parts = from->parts;
+    to->part_cap = from->part_cap;
+    to->inlines = from->inlines;
+    to->inline_cap = from->inline_cap;
+    to->ranges = from->ranges;
+    to->range_cap = from->range_cap;
+    to->names = from->names;
+    to->name_cap = from->name_cap;
+    to->lines.rows = from->lines.rows;
+    to->lines.row_cap = from->lines.row_cap;
 }
 
-/* *list is given back and becomes a copy that has no room left. False: no memory, nothing changed. */
-static bool take_copy(void *list_of_unit, size_t *cap, size_t count, size_t size, void *ret_lent,
-                      size_t *ret_cap)
+static void *copy_of(const void *list, size_t count, size_t size, bool *good)
 {
-    void *list, *copy = NULL;
-    memcpy(&list, list_of_unit, sizeof(list));
-    if (count > 0 && (copy = malloc(count * size)) == NULL)
-        return false;
-    if (count > 0)
+    void *copy = count > 0 ? malloc(count * size) : NULL;
+    if (copy)
         memcpy(copy, list, count * size);
-    memcpy(ret_lent, &list, sizeof(list));
-    memcpy(list_of_unit, &copy, sizeof(copy));
-    *ret_cap = *cap;
-    *cap = count;
-    /* The list points to it, by bytes. */
-    /* cppcheck-suppress memleak */
-    return true;
+    else if (count > 0)
+        *good = false;
+    return copy;
 }
 
+/* The lists go back to the walker; the unit takes copies without room. False: no memory. */
 static bool return_lists(struct dwarf_walker *w, struct debug_unit *out)
 {
+    bool good = true;
     struct dwarf_lines *l = &out->lines;
-    struct debug_unit *lent = &w->lent;
+    const struct debug_unit full = *out;
     free(l->sequences);
     l->sequences = NULL;
     l->sequence_count = l->sequence_cap = 0;
-    return take_copy(&out->parts, &out->part_cap, out->part_count, sizeof(out->parts[0]),
-                     &lent->parts, &lent->part_cap) &&
-           take_copy(&out->inlines, &out->inline_cap, out->inline_count, sizeof(out->inlines[0]),
-                     &lent->inlines, &lent->inline_cap) &&
-           take_copy(&out->ranges, &out->range_cap, out->range_count, sizeof(out->ranges[0]),
-                     &lent->ranges, &lent->range_cap) &&
-           take_copy(&out->names, &out->name_cap, out->name_count, sizeof(out->names[0]),
-                     &lent->names, &lent->name_cap) &&
-           take_copy(&l->rows, &l->row_cap, l->row_count, sizeof(l->rows[0]), &lent->lines.rows,
-                     &lent->lines.row_cap);
+    move_lists(&full, &w->lent);
+    out->parts = copy_of(full.parts, out->part_count, sizeof(out->parts[0]), &good);
+    out->inlines = copy_of(full.inlines, out->inline_count, sizeof(out->inlines[0]), &good);
+    out->ranges = copy_of(full.ranges, out->range_count, sizeof(out->ranges[0]), &good);
+    out->names = copy_of(full.names, out->name_count, sizeof(out->names[0]), &good);
+    l->rows = copy_of(full.lines.rows, l->row_count, sizeof(l->rows[0]), &good);
+    out->part_cap = out->part_count;
+    out->inline_cap = out->inline_count;
+    out->range_cap = out->range_count;
+    out->name_cap = out->name_count;
+    l->row_cap = l->row_count;
+    return good;
 }
 
 /* The skim, or libdwarf where the skim does not know a form. */
@@ -454,7 +446,9 @@ bool dwarf_walk_unit(struct dwarf *d, const struct dwarf_unit *u, struct dwarf_w
     w->unit++;
     w->slot_used = 0;
     w->scoped_count = 0;
-    lend_lists(w, ret);
+    /* They have grown already. */
+    move_lists(&w->lent, ret);
+    memset(&w->lent, 0, sizeof(w->lent));
     k.scopes = false;
     if (!push_name(&k, &none, &zero))
         return false;
