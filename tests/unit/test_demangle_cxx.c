@@ -291,6 +291,12 @@ static void *nest(void *arg)
     return name;
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SMALL_STACK ((size_t)2 * 1024 * 1024) /* frames are larger there */
+#else
+#define SMALL_STACK ((size_t)256 * 1024)
+#endif
+
 /* B49: nests of every kind on a small stack. */
 START_TEST(deep_names_on_a_small_stack)
 {
@@ -298,7 +304,7 @@ START_TEST(deep_names_on_a_small_stack)
     pthread_t id;
     void *result = NULL;
     pthread_attr_init(&attr);
-    ck_assert_int_eq(pthread_attr_setstacksize(&attr, 256 * 1024), 0);
+    ck_assert_int_eq(pthread_attr_setstacksize(&attr, SMALL_STACK), 0);
     ck_assert_int_eq(pthread_create(&id, &attr, nest, NULL), 0);
     ck_assert_int_eq(pthread_join(id, &result), 0);
     ck_assert_ptr_eq(result, name);

@@ -16,7 +16,7 @@
 #include "symbolizer/demangle_swift_print.h"
 #include "tests/support/unit.h"
 
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STACK_BYTES ((size_t)4 * 1024 * 1024) /* its frames are larger */
 #define LONG_STEP   37
 #else
