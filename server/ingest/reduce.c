@@ -64,35 +64,6 @@ static struct app_batch *batch_of(struct reducer *rd, const struct report *r)
     return b;
 }
 
-static enum err map_of(struct reducer *rd, const struct report *r, struct image_map **ret)
-{
-    const struct report_images *images = r->images;
-    const char *os = *r->os_build ? r->os_build : r->os_version;
-    for (struct mapped *m = rd->mapped; m; m = m->next) {
-        if (m->images == images &&
-            (!images || (strcmp(m->os, os) == 0 && strcmp(m->arch, r->arch) == 0))) {
-            *ret = m->map;
-            return ERR_OK;
-        }
-    }
-    struct mapped *m = arena_alloc(rd->arena, sizeof(*m));
-    if (!m)
-        return no_memory(rd);
-    struct image_layout layout = {layouts_find, rd->in->request->layouts};
-    enum err rc =
-        image_map_build(images ? images->entries : NULL, images ? images->count : 0, os, r->arch,
-                        rd->in->request->layouts ? &layout : NULL, rd->arena, &m->map, rd->err);
-    if (rc != ERR_OK)
-        return rc == ERR_NO_MEMORY ? no_memory(rd) : rc;
-    m->images = images;
-    m->os = os;
-    m->arch = r->arch;
-    m->next = rd->mapped;
-    rd->mapped = m;
-    *ret = m->map;
-    return ERR_OK;
-}
-
 static struct op_image image_of_entry(const struct image_entry *e)
 {
     struct op_image image = {.id = e->uuid,
@@ -149,6 +120,39 @@ static bool add_lessons(struct reducer *rd, struct app_batch *b, const struct re
             return false;
     }
     return true;
+}
+
+/* What a list of images teaches is said when its map is built, not once a report. */
+static enum err map_of(struct reducer *rd, struct app_batch *b, const struct report *r,
+                       struct image_map **ret)
+{
+    const struct report_images *images = r->images;
+    const char *os = *r->os_build ? r->os_build : r->os_version;
+    for (struct mapped *m = rd->mapped; m; m = m->next) {
+        if (m->images == images &&
+            (!images || (strcmp(m->os, os) == 0 && strcmp(m->arch, r->arch) == 0))) {
+            *ret = m->map;
+            return ERR_OK;
+        }
+    }
+    struct mapped *m = arena_alloc(rd->arena, sizeof(*m));
+    if (!m)
+        return no_memory(rd);
+    struct image_layout layout = {layouts_find, rd->in->request->layouts};
+    enum err rc =
+        image_map_build(images ? images->entries : NULL, images ? images->count : 0, os, r->arch,
+                        rd->in->request->layouts ? &layout : NULL, rd->arena, &m->map, rd->err);
+    if (rc != ERR_OK)
+        return rc == ERR_NO_MEMORY ? no_memory(rd) : rc;
+    if (!add_lessons(rd, b, images))
+        return no_memory(rd);
+    m->images = images;
+    m->os = os;
+    m->arch = r->arch;
+    m->next = rd->mapped;
+    rd->mapped = m;
+    *ret = m->map;
+    return ERR_OK;
 }
 
 static bool place_frame(struct app_batch *b, const struct image_map *map,
@@ -240,16 +244,17 @@ static size_t culprit_sample(const struct report *r)
     return best;
 }
 
-static const struct report_thread *main_thread(const struct report *r)
+/* Index of the thread marked as stalled, else of thread 0; there is one. */
+static size_t main_thread(const struct report *r)
 {
-    const struct report_thread *zero = r->thread_count ? &r->threads[0] : NULL;
+    size_t zero = 0;
     for (size_t i = r->thread_count; i-- > 0;) {
         if (r->threads[i].tid == 0)
-            zero = &r->threads[i];
+            zero = i;
     }
     for (size_t i = 0; i < r->thread_count; i++) {
         if (r->threads[i].stalled)
-            return &r->threads[i];
+            return i;
     }
     return zero;
 }
@@ -309,26 +314,26 @@ static enum err reduce_threads(struct reducer *rd, struct app_batch *b, const st
     return ERR_OK;
 }
 
+/* After its samples and threads: a stack that is one of theirs was reduced with them. */
 static enum err reduce_own_stack(struct reducer *rd, struct app_batch *b,
                                  const struct image_map *map, const struct report *r,
                                  struct op_report *op)
 {
-    struct report_stack stack = r->stack;
-    if (stack.count == 0 && r->sample_count > 0)
-        stack = r->samples[culprit_sample(r)].stack;
-    else if (stack.count == 0 && main_thread(r))
-        stack = main_thread(r)->stack;
-    op->stack = NO_STACK;
-    if (stack.count == 0)
-        return ERR_OK;
-    struct reduced reduced;
-    enum err rc = reduce_stack(rd, b, map, r->images, &stack, &reduced);
-    if (rc != ERR_OK)
-        return rc;
-    op->stack = reduced.index;
-    op->addresses = reduced.addresses;
-    op->addresses_len = reduced.addresses_len;
-    return ERR_OK;
+    struct reduced own = {.index = NO_STACK};
+    enum err rc = ERR_OK;
+    if (r->stack.count > 0) {
+        rc = reduce_stack(rd, b, map, r->images, &r->stack, &own);
+    } else if (r->sample_count > 0) {
+        const struct op_sample *s = &op->samples[culprit_sample(r)];
+        own = (struct reduced){s->stack, s->addresses, s->addresses_len};
+    } else if (r->thread_count > 0) {
+        const struct op_thread *t = &op->threads[main_thread(r)];
+        own = (struct reduced){t->stack, t->addresses, t->addresses_len};
+    }
+    op->stack = own.index;
+    op->addresses = own.addresses;
+    op->addresses_len = own.addresses_len;
+    return rc;
 }
 
 static void set_time(const struct intake *in, const struct report *r, struct op_report *op)
@@ -366,7 +371,7 @@ static enum err reduce_report(struct reducer *rd, const struct report *r)
     struct op_report *op = b ? app_batch_report(b) : NULL;
     if (!op)
         return no_memory(rd);
-    enum err rc = map_of(rd, r, &map);
+    enum err rc = map_of(rd, b, r, &map);
     if (rc != ERR_OK)
         return rc;
     *op = (struct op_report){.id = r->id,
@@ -391,13 +396,12 @@ static enum err reduce_report(struct reducer *rd, const struct report *r)
                              .position = r->index};
     report_id_hash(r->bundle_id, r->id, op->id_hash);
     set_time(rd->in, r, op);
-    rc = reduce_own_stack(rd, b, map, r, op);
-    if (rc == ERR_OK && r->sample_count)
+    if (r->sample_count)
         rc = reduce_samples(rd, b, map, r, op);
     if (rc == ERR_OK && r->thread_count)
         rc = reduce_threads(rd, b, map, r, op);
-    if (rc == ERR_OK && !add_lessons(rd, b, r->images))
-        rc = no_memory(rd);
+    if (rc == ERR_OK)
+        rc = reduce_own_stack(rd, b, map, r, op);
     return rc == ERR_OK ? note_set(rd, b, r->images) : rc;
 }
 
