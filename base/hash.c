@@ -65,6 +65,22 @@ const char *sha256_format(const uint8_t digest[SHA256_SIZE], char out[SHA256_TEX
     return out;
 }
 
+bool sha256_parse(const char *text, uint8_t ret[SHA256_SIZE])
+{
+    static const char digits[] = "0123456789abcdef";
+    uint8_t digest[SHA256_SIZE] = {0};
+    if (strlen(text) != SHA256_TEXT_SIZE - 1)
+        return false;
+    for (size_t i = 0; i < 2 * SHA256_SIZE; i++) {
+        const char *at = strchr(digits, text[i]);
+        if (!at)
+            return false;
+        digest[i / 2] = (uint8_t)(digest[i / 2] << 4 | (at - digits));
+    }
+    memcpy(ret, digest, SHA256_SIZE);
+    return true;
+}
+
 uint64_t hash64(const void *data, size_t len, uint64_t seed)
 {
     const uint8_t *p = data;

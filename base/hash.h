@@ -11,6 +11,7 @@
 #ifndef STALLSYM_BASE_HASH_H
 #define STALLSYM_BASE_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,8 @@ void sha256_final(struct sha256 *s, uint8_t out[SHA256_SIZE]);
 void sha256_of(const void *data, size_t len, uint8_t out[SHA256_SIZE]);
 /* Lower-case hexadecimal. Returns `out`. */
 const char *sha256_format(const uint8_t digest[SHA256_SIZE], char out[SHA256_TEXT_SIZE]);
+/* The other way round; false: it is none. */
+bool sha256_parse(const char *text, uint8_t ret[SHA256_SIZE]);
 
 uint64_t hash64(const void *data, size_t len, uint64_t seed);
 

@@ -23,16 +23,22 @@ struct arguments {
     const char *name;
     size_t jobs;
     bool objects;
+    bool digested;
+    uint8_t sha256[SHA256_SIZE]; /* where `digested` */
     bool limited;
     struct child_limits limits;
 };
 
-enum { OPT_JOBS = 256, OPT_OBJECTS, OPT_LIMITS, OPT_NAME };
+enum { OPT_JOBS = 256, OPT_OBJECTS, OPT_LIMITS, OPT_NAME, OPT_SHA256 };
 
 static const struct option OPTIONS[] = {
-    {"output", required_argument, NULL, 'o'},    {"jobs", required_argument, NULL, OPT_JOBS},
-    {"objects", no_argument, NULL, OPT_OBJECTS}, {"limits", required_argument, NULL, OPT_LIMITS},
-    {"name", required_argument, NULL, OPT_NAME}, {NULL, 0, NULL, 0},
+    {"output", required_argument, NULL, 'o'},
+    {"jobs", required_argument, NULL, OPT_JOBS},
+    {"objects", no_argument, NULL, OPT_OBJECTS},
+    {"limits", required_argument, NULL, OPT_LIMITS},
+    {"name", required_argument, NULL, OPT_NAME},
+    {"sha256", required_argument, NULL, OPT_SHA256},
+    {NULL, 0, NULL, 0},
 };
 
 static bool parse_jobs(const char *text, size_t *ret)
@@ -63,6 +69,11 @@ static int parse_option(int option, const char *value, struct arguments *a)
         return CMD_OK;
     case OPT_NAME:
         a->name = value;
+        return CMD_OK;
+    case OPT_SHA256:
+        a->digested = sha256_parse(value, a->sha256);
+        if (!a->digested)
+            return cmd_usage(&cmd_index, "--sha256 needs 64 hexadecimal digits");
         return CMD_OK;
     case OPT_LIMITS:
         a->limited = true;
@@ -115,7 +126,7 @@ static void put_slice(struct buf *b, const struct slice_report *s)
     buf_printf(b, ",\"text_vmaddr\":\"0x%" PRIx64 "\",\"text_size\":%" PRIu64, s->text_vmaddr,
                s->text_size);
     buf_puts(b, ",\"object_sha256\":");
-    buf_json_string(b, s->object_sha256);
+    buf_json_string(b, *s->object_sha256 ? s->object_sha256 : NULL);
     buf_printf(b, ",\"object_bytes\":%" PRIu64 ",\"index_file\":", s->object_bytes);
     buf_json_string(b, *s->index_file ? s->index_file : NULL);
     buf_puts(b, ",\"member\":");
@@ -175,6 +186,7 @@ static int index_with(const struct arguments *a, const struct parallel_for *para
         .parallel = parallel,
         .keep_objects = a->objects,
         .name = a->name,
+        .sha256 = a->digested ? a->sha256 : NULL,
     };
     buf_init(&line, LINE_MAX_BYTES);
     enum err e = symbol_index_build(a->file, &options, print_slice, &line, &err);
@@ -219,18 +231,20 @@ static int run(int argc, char **argv)
 const struct cmd cmd_index = {
     .name = "index",
     .help = "symbol files to index files: dSYM, Mach-O, ELF; bare, zip, tar, gzip",
-    .synopsis = "FILE -o DIR [--jobs N] [--objects] [--name NAME] [--limits LIST]",
+    .synopsis = "FILE -o DIR [--jobs N] [--objects] [--sha256 HEX] [--name NAME] [--limits LIST]",
     .details =
         "FILE: a dSYM (folder), an archive with dSYMs at any depth, or an object file.\n"
         "Writes DIR/UUID.gsym for each architecture slice of each object file in FILE\n"
         "(DIR/UUID.2.gsym for a second object of the same UUID), and one JSON line a slice:\n"
         "uuid, name, arch, functions, lines, inlines, has_dwarf, index_bytes, state (indexed\n"
         "or failed), reason (or null; beside \"indexed\" it is a warning), text_vmaddr,\n"
-        "text_size, object_sha256, object_bytes, index_file, member (path in the archive).\n"
+        "text_size, object_sha256 (of a bare object null, without --objects and --sha256),\n"
+        "object_bytes, index_file, member (path in the archive).\n"
         "\n"
         "  -o, --output DIR  made when it is not there\n"
         "  --jobs N          threads (default 1); the result does not depend on it\n"
         "  --objects         also leave each object file in DIR, named by its SHA-256\n"
+        "  --sha256 HEX      of FILE, where it is an object and has been hashed already\n"
         "  --name NAME       of a bare object that says none itself (default: FILE's name)\n"
         "  --limits LIST     data=BYTES,cpu=SECONDS,file=BYTES: give up everything else, as\n"
         "                    the daemon's own child does\n"

@@ -37,6 +37,7 @@ struct run {
 struct hashing {
     const struct parallel_for *parallel; /* NULL: done */
     int fd;
+    bool unwanted; /* there is none */
     uint8_t digest[SHA256_SIZE];
     enum err code;
     struct error error;
@@ -85,7 +86,8 @@ static void settle_hash(struct source *s)
 {
     parallel_wait(s->hashing->parallel);
     s->hashing->parallel = NULL;
-    sha256_format(s->hashing->digest, s->sha256);
+    if (!s->hashing->unwanted)
+        sha256_format(s->hashing->digest, s->sha256);
 }
 
 static void report(struct run *r, struct source *s, struct slice_report *slice)
@@ -299,6 +301,19 @@ static enum err index_first(struct run *r, int fd, const char *member, const cha
     return e == ERR_OK ? remember(r, hashing->digest, &seen, err) : e;
 }
 
+/* Indexes a bare object without reading it a second time for its digest: that is known, or nobody
+ * asks for it. */
+static enum err index_unhashed(struct run *r, int fd, const char *name,
+                               char sha256[SHA256_TEXT_SIZE], struct error *err)
+{
+    struct hashing hashing = {.fd = fd, .unwanted = !r->options->sha256};
+    if (r->options->sha256) {
+        memcpy(hashing.digest, r->options->sha256, SHA256_SIZE);
+        sha256_format(hashing.digest, sha256);
+    }
+    return index_mapped(r, fd, "", name, &hashing, err);
+}
+
 /* Hashes and indexes the object in `fd`, unless it was seen. `sha256` is filled in any case but
  * failure. */
 static enum err index_file(struct run *r, int fd, const char *member, const char *name,
@@ -418,7 +433,9 @@ static enum err index_bare(struct run *r, int fd, struct error *err)
     char name[OBJECT_NAME_SIZE];
     bool seen = false;
     fallback_name(r, "", name);
-    enum err e = index_file(r, fd, "", name, sha256, &seen, err);
+    enum err e = r->options->sha256 || !r->options->keep_objects
+                     ? index_unhashed(r, fd, name, sha256, err)
+                     : index_file(r, fd, "", name, sha256, &seen, err);
     if (e == ERR_OK && r->options->keep_objects)
         e = copy_to_temp(r, fd, sha256, err);
     return e;

@@ -33,8 +33,9 @@ struct symbol_index_options {
     const char *out_dir;
     struct archive_limits limits;
     const struct parallel_for *parallel; /* NULL: one thread */
-    bool keep_objects; /* also leave each object file in out_dir, named by its SHA-256 */
-    const char *name;  /* of a bare object that has none itself; NULL: the base name of `path` */
+    bool keep_objects;     /* also leave each object file in out_dir, named by its SHA-256 */
+    const uint8_t *sha256; /* of a bare object, where the caller has made it; NULL: not known */
+    const char *name; /* of a bare object that has none itself; NULL: the base name of `path` */
 };
 
 enum slice_state { SLICE_INDEXED, SLICE_FAILED };
@@ -54,7 +55,8 @@ struct slice_report {
     uint64_t index_bytes;
     uint64_t text_vmaddr;
     uint64_t text_size;
-    char object_sha256[SHA256_TEXT_SIZE];
+    char object_sha256[SHA256_TEXT_SIZE]; /* "" where nobody needs one: of a bare object that is not
+                                             kept, its digest not given */
     uint64_t object_bytes;
     const char *index_file; /* name inside out_dir: "UUID.gsym", or "UUID.2.gsym" for a second
                                object of the same UUID in one upload */

@@ -81,7 +81,7 @@ static int spawn(const struct index_child *c, const struct pipes *p, char *const
 static int start(struct run *r, struct pipes *p)
 {
     const struct index_child *c = r->child;
-    char jobs[32], limits[160];
+    char jobs[32], limits[160], digest[SHA256_TEXT_SIZE];
     snprintf(jobs, sizeof(jobs), "%zu", c->jobs);
     snprintf(limits, sizeof(limits), "data=%" PRIu64 ",file=%" PRIu64 ",cpu=%" PRIu32,
              c->data_bytes, c->file_bytes, c->cpu_s);
@@ -99,6 +99,8 @@ static int start(struct run *r, struct pipes *p)
     /* A bare upload is named by itself or not at all: its file here is a number. */
     argv[n++] = "--name";
     argv[n++] = "";
+    argv[n++] = "--sha256";
+    argv[n++] = sha256_format(c->sha256, digest);
     if (c->keep_objects)
         argv[n++] = "--objects";
     argv[n] = NULL;

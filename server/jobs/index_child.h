@@ -20,6 +20,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "symbolizer/symbol_index.h"
 
 #define INDEX_LINE_MAX   65536
@@ -35,7 +36,8 @@ struct index_child {
     uint32_t cpu_s;
     uint32_t wall_s;
     bool keep_objects;
-    int stop_fd; /* readable: end the child */
+    uint8_t sha256[SHA256_SIZE]; /* of the upload */
+    int stop_fd;                 /* readable: end the child */
 };
 
 struct index_child_result {

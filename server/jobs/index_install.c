@@ -11,21 +11,6 @@
 
 /* --- slices as the database wants them -------------------------------------------------------- */
 
-static bool parse_digest(const char *text, uint8_t out[SHA256_SIZE])
-{
-    static const char digits[] = "0123456789abcdef";
-    memset(out, 0, SHA256_SIZE);
-    if (strlen(text) != SHA256_TEXT_SIZE - 1)
-        return false;
-    for (size_t i = 0; i < 2 * SHA256_SIZE; i++) {
-        const char *at = strchr(digits, text[i]);
-        if (!at)
-            return false;
-        out[i / 2] = (uint8_t)(out[i / 2] << 4 | (at - digits));
-    }
-    return true;
-}
-
 static void fill_slice(const struct slice_report *r, struct op_slice *s)
 {
     *s = (struct op_slice){
@@ -44,7 +29,8 @@ static void fill_slice(const struct slice_report *r, struct op_slice *s)
         .text_size = r->text_size,
         .object_bytes = r->object_bytes,
     };
-    (void)parse_digest(r->object_sha256, s->object_sha256);
+    if (!sha256_parse(r->object_sha256, s->object_sha256))
+        memset(s->object_sha256, 0, SHA256_SIZE);
 }
 
 static enum err make_result(const struct slice_report *reports, size_t count, struct arena *arena,

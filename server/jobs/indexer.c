@@ -331,6 +331,7 @@ static enum err run_child(struct indexer *x, const struct upload_row *row, const
                                 .wall_s = x->options.child_wall_s,
                                 .keep_objects = x->options.keep_objects,
                                 .stop_fd = x->stop_fd};
+    memcpy(child.sha256, row->sha256, SHA256_SIZE);
     enum err rc = index_child_run(&child, x->arena, &told, err);
     if (rc == ERR_OK)
         return finish_upload(x, row, work_dir, &told, err);

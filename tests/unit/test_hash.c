@@ -27,6 +27,13 @@ START_TEST(known_digests)
             sha256_update(&s, cases[i].text, strlen(cases[i].text));
         sha256_final(&s, digest);
         ck_assert_str_eq(sha256_format(digest, text), cases[i].digest);
+        uint8_t back[SHA256_SIZE];
+        ck_assert(sha256_parse(text, back));
+        ck_assert_mem_eq(back, digest, SHA256_SIZE);
+        text[i] = 'g';
+        ck_assert(!sha256_parse(text, back));
+        text[i] = 0;
+        ck_assert(!sha256_parse(text, back));
     }
 }
 END_TEST

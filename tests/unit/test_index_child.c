@@ -95,12 +95,13 @@ END_TEST
 
 START_TEST(arguments_environment_and_descriptors)
 {
-    char text[4096], wanted[1200];
+    char text[4096], wanted[1200], digest[SHA256_TEXT_SIZE];
     setup();
     setenv("SECRET", "1", 1);
     int leak = fcntl(STDERR_FILENO, F_DUPFD, 40); /* without close-on-exec */
     ck_assert_int_ge(leak, 40);
     child.keep_objects = true;
+    memset(child.sha256, 0xab, sizeof(child.sha256));
     ck_assert_msg(run("echo \"$arguments\" >$out/arguments\n"
                       "tr '\\0' '\\n' </proc/self/environ >$out/environment\n"
                       "ls /proc/$$/fd >$out/descriptors\n"
@@ -109,8 +110,8 @@ START_TEST(arguments_environment_and_descriptors)
     close(leak);
     snprintf(wanted, sizeof(wanted),
              "%s -o %s --jobs 2 --limits data=1073741824,file=1048576,cpu=10 --name  "
-             "--objects\n",
-             upload, dir);
+             "--sha256 %s --objects\n",
+             upload, dir, sha256_format(child.sha256, digest));
     read_back("arguments", text, sizeof(text));
     ck_assert_str_eq(text, wanted);
     read_back("environment", text, sizeof(text));

@@ -101,10 +101,7 @@ START_TEST(a_bare_object)
     ck_assert_uint_eq(s->r.text_size, 0x2000);
     ck_assert_uint_eq(s->r.object_bytes, file.len);
     ck_assert_str_eq(s->index_file, "01020304-0506-0708-090A-0B0C0D0E0F10.gsym");
-    uint8_t digest[SHA256_SIZE];
-    char text[SHA256_TEXT_SIZE];
-    sha256_of(file.data, file.len, digest);
-    ck_assert_str_eq(s->r.object_sha256, sha256_format(digest, text));
+    ck_assert_str_eq(s->r.object_sha256, ""); /* nobody asked */
     ck_assert_uint_eq(count_files(t->out), 1);
 
     /* What was written is an index that answers. */
@@ -120,6 +117,51 @@ START_TEST(a_bare_object)
     ck_assert(frames[0].local);
     ck_assert_uint_eq(gsym_lookup(g, 0x100000500, frames, 4), 0);
     gsym_close(g);
+    buf_done(&file);
+    run_free(t);
+}
+END_TEST
+
+/* What the caller says is what a bare object is called, and no more than that: one out of an archive
+ * has a digest of its own. */
+START_TEST(digests_are_given_or_made)
+{
+    struct buf object, file;
+    struct zip_builder z;
+    struct error err;
+    uint8_t made[SHA256_SIZE];
+    static const uint8_t given[SHA256_SIZE] = {0xab, 0xcd};
+    char text[SHA256_TEXT_SIZE];
+    struct run *t = run_new();
+    struct symbol_index_options options = {
+        .out_dir = t->out, .limits = ARCHIVE_LIMITS_DEFAULT, .sha256 = given};
+    macho_sample(&object);
+    sha256_of(object.data, object.len, made);
+    write_file(t->upload, object.data, object.len);
+    for (int kept = 0; kept < 2; kept++) {
+        options.keep_objects = kept != 0;
+        t->count = 0;
+        ck_assert_int_eq(symbol_index_build(t->upload, &options, keep, t, &err), ERR_OK);
+        ck_assert_str_eq(t->slices[0].r.object_sha256, sha256_format(given, text));
+        ck_assert_int_eq(exists(t, text), kept != 0);
+    }
+    options.sha256 = NULL;
+    t->count = 0;
+    ck_assert_int_eq(symbol_index_build(t->upload, &options, keep, t, &err), ERR_OK);
+    ck_assert_str_eq(t->slices[0].r.object_sha256, sha256_format(made, text));
+    ck_assert(exists(t, text));
+
+    zip_begin(&z);
+    const struct zip_member a = {.name = "Shop", .data = object.data, .len = object.len};
+    zip_add(&z, &a);
+    zip_finish(&z, &file);
+    write_file(t->upload, file.data, file.len);
+    options = (struct symbol_index_options){
+        .out_dir = t->out, .limits = ARCHIVE_LIMITS_DEFAULT, .sha256 = given};
+    t->count = 0;
+    ck_assert_int_eq(symbol_index_build(t->upload, &options, keep, t, &err), ERR_OK);
+    ck_assert_str_eq(t->slices[0].r.object_sha256, text);
+    buf_done(&object);
     buf_done(&file);
     run_free(t);
 }
@@ -393,7 +435,7 @@ START_TEST(jobs_change_nothing)
 }
 END_TEST
 
-UNIT_MAIN("symbol_index", a_bare_object, objects_are_kept_when_asked,
+UNIT_MAIN("symbol_index", a_bare_object, digests_are_given_or_made, objects_are_kept_when_asked,
           a_refused_slice_keeps_no_other_out, one_uuid_twice_and_one_object_twice,
           uploads_without_an_index, a_damaged_archive_fails,
           an_output_folder_that_cannot_be_written, a_large_object_takes_little_memory,
