@@ -334,11 +334,14 @@ void normalize_swift(struct name_view v, struct name_out *out)
     }
 }
 
+/* `(at:_:)`, and `(at: Index` where types are told. */
 static bool label_list(struct name_view v, size_t open)
 {
     size_t i = open + 1;
     while (i < v.n && (name_ident_char(v.p[i]) || v.p[i] == ':'))
         i++;
+    if (i < v.n && v.p[i] == ' ' && v.p[i - 1] == ':')
+        return true;
     return i < v.n && v.p[i] == ')' && (i == open + 1 || v.p[i - 1] == ':');
 }
 

@@ -20,6 +20,7 @@ static const struct pair SWIFT[] = {
     {"closure #2 in Feed.reload(_:)", "Feed.reload(_:)"},
     {"closure #3 in Feed.reload(_:)", "Feed.reload(_:)"},
     {"closure #1 (T1) in foo(bar: T2)", "foo(bar:)"},
+    {"foo(bar: T2)", "foo(bar:)"},
     {"closure #1 @Sendable () -> () in closure #2 () -> () in Shop.Feed.load() async -> ()",
      "Feed.load()"},
     {"implicit closure #1 in closure #2 in Feed.load()", "Feed.load()"},
