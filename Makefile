@@ -110,7 +110,7 @@ $(BUILD)/gen/cluster_rules.h: conf/cluster.rules
 	$(Q){ echo 'static const unsigned char CLUSTER_RULES[] = {'; \
 	      od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g'; echo '};'; } > $@.tmp && mv $@.tmp $@
 
-SQL_FILES := $(sort $(wildcard sql/sqlite/0*.sql)) sql/sqlite/queries.sql
+SQL_FILES := $(sort $(wildcard sql/sqlite/0*.sql)) $(sort $(wildcard sql/sqlite/queries*.sql))
 $(BUILD)/gen/sql.h: sql/embed.awk $(SQL_FILES)
 	@mkdir -p $(@D)
 	@echo "  SQL     $@"

@@ -1,4 +1,4 @@
-# Turns migrations (NNNN_name.sql, in order of the arguments) and queries.sql into one C header:
+# Turns migrations (NNNN_name.sql, in order of the arguments) and queries*.sql into one C header:
 #   awk -f sql/embed.awk sql/sqlite/0001_init.sql … sql/sqlite/queries.sql > build/gen/sql.h
 # A query begins with a line "-- name: some_name" and ends where the next one begins; other comment
 # lines and blank ones are left out.
@@ -10,7 +10,7 @@ function c_line(s) {
 }
 
 FNR == 1 {
-    is_queries = FILENAME ~ /queries\.sql$/
+    is_queries = FILENAME ~ /queries[a-z_]*\.sql$/
     if (!is_queries)
         migrations++
 }

@@ -14,10 +14,15 @@ bool figures_add(struct figures *f, int64_t weighted, int64_t duration_ms)
     f->weighted += weighted;
     if (duration_ms < 0)
         return true;
-    if (duration_ms > FIGURES_DURATION_MAX)
-        duration_ms = FIGURES_DURATION_MAX;
-    f->stall_ms += duration_ms;
-    return histogram_add(&f->hist, duration_ms, 1);
+    f->stall_ms += figures_stall(duration_ms);
+    return histogram_add(&f->hist, figures_stall(duration_ms), 1);
+}
+
+int64_t figures_stall(int64_t duration_ms)
+{
+    if (duration_ms < 0)
+        return 0;
+    return duration_ms < FIGURES_DURATION_MAX ? duration_ms : FIGURES_DURATION_MAX;
 }
 
 bool figures_merge(struct figures *f, const struct figures *other)

@@ -36,6 +36,8 @@ bool figures_merge(struct figures *f, const struct figures *other);
 void figures_subtract(struct figures *f, const struct figures *other);
 void figures_show(const struct figures *f, struct duration_figures *ret);
 
+/* What a duration adds to stall time. */
+int64_t figures_stall(int64_t duration_ms);
 /* A report's weight in millionths. */
 int64_t figures_weight(double weight);
 /* Weeks begin on Monday; week 0 holds 1970-01-01. */

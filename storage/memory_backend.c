@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "storage/memory_numbers.h"
 #include "storage/memory_read.h"
 #include "storage/memory_state.h"
 
@@ -159,6 +160,7 @@ static enum err mem_open(const struct storage_options *o, struct storage **ret, 
     }
     m->work->next_stack = m->work->next_report = m->work->next_cluster = 1;
     m->work->next_upload = m->work->next_slice = m->work->next_token = 1;
+    m->work->hours_from = INT32_MIN;
     *m->published = *m->work;
     *ret = &m->base;
     return ERR_OK;
@@ -177,11 +179,17 @@ static enum err mem_apply(struct storage *base, struct write_op *op, struct erro
 {
     static enum err (*const functions[])(struct mem_storage *, struct write_op *,
                                          struct error *) = {
-        [WRITE_BATCHES] = mem_write_batches, [WRITE_RESOLUTIONS] = mem_write_resolutions,
-        [WRITE_UPLOAD] = mem_write_upload,   [WRITE_UPLOAD_STATE] = mem_write_upload_state,
-        [WRITE_REPEND] = mem_write_repend,   [WRITE_SYMBOL_DELETE] = mem_write_symbol_delete,
-        [WRITE_TOKEN] = mem_write_token,     [WRITE_TOKEN_REVOKE] = mem_write_token_revoke,
-        [WRITE_EXPIRE] = mem_write_expire,   [WRITE_GIVE_UP] = mem_write_give_up,
+        [WRITE_BATCHES] = mem_write_batches,
+        [WRITE_RESOLUTIONS] = mem_write_resolutions,
+        [WRITE_UPLOAD] = mem_write_upload,
+        [WRITE_UPLOAD_STATE] = mem_write_upload_state,
+        [WRITE_REPEND] = mem_write_repend,
+        [WRITE_SYMBOL_DELETE] = mem_write_symbol_delete,
+        [WRITE_TOKEN] = mem_write_token,
+        [WRITE_TOKEN_REVOKE] = mem_write_token_revoke,
+        [WRITE_EXPIRE] = mem_write_expire,
+        [WRITE_GIVE_UP] = mem_write_give_up,
+        [WRITE_HOURS_EXPIRE] = mem_write_hours_expire,
     };
     struct mem_storage *m = mem_of(base);
     if (!m->in_group)
@@ -339,4 +347,5 @@ const struct storage_backend storage_backend_memory = {
     .read_report = mem_read_report,
     .read_stats = mem_read_stats,
     .read_symbolication = mem_read_symbolication,
+    .read_hours = mem_read_hours,
 };

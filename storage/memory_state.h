@@ -172,7 +172,8 @@ struct mem_state {
     MEM_TABLES(MEM_FIELD)
 #undef MEM_FIELD
     uint64_t next_stack, next_report, next_cluster, next_upload, next_slice, next_token;
-    unsigned users; /* readers of a published state */
+    int32_t hours_from; /* first day whose hours are known */
+    unsigned users;     /* readers of a published state */
 };
 
 struct mem_storage {

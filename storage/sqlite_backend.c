@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "storage/sqlite_counters.h"
 #include "storage/sqlite_migrate.h"
+#include "storage/sqlite_numbers.h"
 #include "storage/sqlite_read.h"
 #include "storage/sqlite_storage.h"
 
@@ -232,4 +233,5 @@ const struct storage_backend storage_backend_sqlite = {
     .read_report = sqlite_read_report,
     .read_stats = sqlite_read_stats,
     .read_symbolication = sqlite_read_symbolication,
+    .read_hours = sqlite_read_hours,
 };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "storage/hours.h"
 
 #define FOLD_KEYS 4
 
@@ -12,6 +13,9 @@ struct fold_entry {
     int64_t key[FOLD_KEYS];
     int64_t first_ms, last_ms;
     struct figures figures;
+    /* Of FOLD_COUNTERS: the only hour so far, or all of them. */
+    int hour;
+    struct hours *hours;
 };
 
 void fold_init(struct fold *f, struct arena *arena)
@@ -77,11 +81,40 @@ static struct fold_entry *entry_of(struct fold *f, enum fold_table table,
     return e;
 }
 
+static struct hour_sums sums_of(const struct figures *f)
+{
+    return (struct hour_sums){f->count, f->weighted, f->stall_ms};
+}
+
+/* Notes hours that are about to be added to the entry's figures: `more`, or `sums` in `hour`. */
+static bool add_hours(struct fold *f, struct fold_entry *e, const struct hours *more, int hour,
+                      const struct hour_sums *sums)
+{
+    if (!e->hours && !more && (e->figures.count == 0 || e->hour == hour)) {
+        e->hour = hour;
+        return true;
+    }
+    if (!e->hours) {
+        if (!(e->hours = arena_alloc(f->arena, sizeof(*e->hours))))
+            return false;
+        const struct hour_sums before = sums_of(&e->figures);
+        hours_add(e->hours, e->hour, &before);
+    }
+    if (more)
+        hours_merge(e->hours, more);
+    else
+        hours_add(e->hours, hour, sums);
+    return true;
+}
+
 static enum err add(struct fold *f, enum fold_table table, const int64_t key[FOLD_KEYS],
                     const struct fold_report *r, struct error *err)
 {
     struct fold_entry *e = entry_of(f, table, key);
-    if (!e || !figures_add(&e->figures, r->weighted, r->duration_ms))
+    const struct hour_sums one = {1, r->weighted, figures_stall(r->duration_ms)};
+    bool ok =
+        e && (table != FOLD_COUNTERS || add_hours(f, e, NULL, hours_of_day(r->time_ms), &one));
+    if (!ok || !figures_add(&e->figures, r->weighted, r->duration_ms))
         return error_set(err, ERR_NO_MEMORY, "no memory for counters");
     e->first_ms = r->time_ms < e->first_ms ? r->time_ms : e->first_ms;
     e->last_ms = r->time_ms > e->last_ms ? r->time_ms : e->last_ms;
@@ -125,7 +158,11 @@ static enum err write_entry(struct sqlite_storage *s, const struct fold_entry *e
                        sql_int(f->weighted), sql_int(f->stall_ms), sql_int(e->first_ms),
                        sql_int(e->last_ms));
     buf_clear(&s->blob);
-    if (!histogram_encode(&f->hist, &s->blob))
+    bool ok = histogram_encode(&f->hist, &s->blob);
+    const size_t hist_len = s->blob.len;
+    if (e->table == FOLD_COUNTERS)
+        ok &= e->hours ? hours_encode(e->hours, &s->blob) : buf_u8(&s->blob, (uint8_t)e->hour);
+    if (!ok)
         return error_set(err, ERR_NO_MEMORY, "no memory for counters");
     if (e->table == FOLD_CLUSTER)
         return sql_run(&s->conn, SQL_CLUSTER_ADD, err, sql_int(e->key[0]), sql_int(f->count),
@@ -133,7 +170,8 @@ static enum err write_entry(struct sqlite_storage *s, const struct fold_entry *e
                        sql_int(e->last_ms), sql_blob(s->blob.data, s->blob.len));
     return sql_run(&s->conn, queries[e->table], err, sql_int(e->key[0]), sql_int(e->key[1]),
                    sql_int(e->key[2]), sql_int(e->key[3]), sql_int(f->count), sql_int(f->weighted),
-                   sql_int(f->stall_ms), sql_blob(s->blob.data, s->blob.len));
+                   sql_int(f->stall_ms), sql_blob(s->blob.data, hist_len),
+                   sql_blob(s->blob.data + hist_len, s->blob.len - hist_len));
 }
 
 enum err sqlite_fold_keep(struct sqlite_storage *s, const struct fold *f, struct error *err)
@@ -141,7 +179,10 @@ enum err sqlite_fold_keep(struct sqlite_storage *s, const struct fold *f, struct
     struct fold *group = s->group_fold;
     for (const struct fold_entry *e = f->first; e; e = e->next) {
         struct fold_entry *into = entry_of(group, e->table, e->key);
-        if (!into || !figures_merge(&into->figures, &e->figures))
+        const struct hour_sums sums = sums_of(&e->figures);
+        bool ok =
+            into && (e->table != FOLD_COUNTERS || add_hours(group, into, e->hours, e->hour, &sums));
+        if (!ok || !figures_merge(&into->figures, &e->figures))
             return error_set(err, ERR_NO_MEMORY, "no memory for counters");
         into->first_ms = e->first_ms < into->first_ms ? e->first_ms : into->first_ms;
         into->last_ms = e->last_ms > into->last_ms ? e->last_ms : into->last_ms;

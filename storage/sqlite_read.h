@@ -21,6 +21,10 @@ void row_list_init(struct row_list *l, size_t row_size, struct arena *arena);
 /* A zeroed row at the end; NULL (and *err) without memory. */
 void *row_list_add(struct row_list *l, struct error *err);
 
+/* The id itself, or the cluster it is an alias of. */
+enum err sqlite_cluster_living(struct sqlite_reader *r, uint64_t id, uint64_t *ret,
+                               struct error *err);
+
 enum err sqlite_read_pending(struct storage_reader *r, uint64_t after_id, size_t limit,
                              struct arena *arena, struct pending_stack **ret, size_t *ret_count,
                              struct error *err);

@@ -306,7 +306,8 @@ enum err sqlite_read_clusters(struct storage_reader *base, const struct read_fil
     return ERR_OK;
 }
 
-static enum err living(struct sqlite_reader *r, uint64_t id, uint64_t *ret, struct error *err)
+enum err sqlite_cluster_living(struct sqlite_reader *r, uint64_t id, uint64_t *ret,
+                               struct error *err)
 {
     int64_t found = 0;
     enum err rc = sql_get(&r->conn, SQL_CLUSTER_LIVING, 0, &found, err, sql_int((int64_t)id));
@@ -324,7 +325,7 @@ enum err sqlite_read_cluster(struct storage_reader *base, uint64_t id, const str
     struct sqlite_reader *r = sqlite_reader_of(base);
     struct cluster_row c;
     uint64_t now = 0;
-    enum err rc = living(r, id, &now, err);
+    enum err rc = sqlite_cluster_living(r, id, &now, err);
     if (!rc)
         rc = fill_cluster(r, now, f, arena, &c, err);
     if (rc)
@@ -343,7 +344,7 @@ enum err sqlite_read_cluster_aliases(struct storage_reader *base, uint64_t id, s
     bool row = true;
     uint64_t now = 0;
     row_list_init(&rows, sizeof(uint64_t), arena);
-    enum err rc = living(r, id, &now, err);
+    enum err rc = sqlite_cluster_living(r, id, &now, err);
     if (rc)
         return rc;
     sqlite3_stmt *st = sql_start(&r->conn, SQL_CLUSTER_ALIASES_OF, err, sql_int((int64_t)now));
@@ -373,7 +374,7 @@ enum err sqlite_read_cluster_stacks(struct storage_reader *base, uint64_t id, si
     bool row = true;
     uint64_t now = 0;
     row_list_init(&rows, sizeof(struct stack_row), arena);
-    enum err rc = living(r, id, &now, err);
+    enum err rc = sqlite_cluster_living(r, id, &now, err);
     if (rc)
         return rc;
     sqlite3_stmt *st = sql_start(&r->conn, SQL_CLUSTER_STACKS, err, sql_int((int64_t)now),

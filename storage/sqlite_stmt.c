@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/histogram.h"
+#include "storage/hours.h"
 
 #define HISTOGRAM_BYTES (64u << 10)
 
@@ -58,6 +59,45 @@ static void merge_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     histogram_done(&h);
 }
 
+/* hours_merge(hours, count, weighted, stall_ms, hours, count, weighted, stall_ms). */
+static void hours_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    struct hours h = {0};
+    struct buf out;
+    bool ok = true;
+    buf_init(&out, HISTOGRAM_BYTES);
+    for (int i = 0; i + 3 < argc && ok; i += 4) {
+        const struct hour_sums day = {sqlite3_value_int64(argv[i + 1]),
+                                      sqlite3_value_int64(argv[i + 2]),
+                                      sqlite3_value_int64(argv[i + 3])};
+        const void *data = sqlite3_value_blob(argv[i]);
+        ok = hours_add_encoded(&h, data, (size_t)sqlite3_value_bytes(argv[i]), &day);
+    }
+    if (ok && hours_encode(&h, &out))
+        sqlite3_result_blob(ctx, out.len ? out.data : "", (int)out.len, SQLITE_TRANSIENT);
+    else
+        sqlite3_result_error(ctx, "the hours of a day are damaged", -1);
+    buf_done(&out);
+}
+
+static int add_functions(sqlite3 *db)
+{
+    static const struct {
+        const char *name;
+        int arguments;
+        void (*run)(sqlite3_context *, int, sqlite3_value **);
+    } functions[] = {
+        {"histogram_merge", 2, merge_function},
+        {"hours_merge", 8, hours_function},
+    };
+    int rc = SQLITE_OK;
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]) && !rc; i++)
+        rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].arguments,
+                                        SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
+                                        NULL, functions[i].run, NULL, NULL, NULL);
+    return rc;
+}
+
 enum err sql_conn_open(struct sql_conn *c, const struct sql_conn_options *options,
                        struct error *err)
 {
@@ -68,9 +108,7 @@ enum err sql_conn_open(struct sql_conn *c, const struct sql_conn_options *option
     if (!rc)
         rc = sqlite3_busy_timeout(c->db, (int)options->busy_ms);
     if (!rc)
-        rc = sqlite3_create_function_v2(c->db, "histogram_merge", 2,
-                                        SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
-                                        NULL, merge_function, NULL, NULL, NULL);
+        rc = add_functions(c->db);
     if (!rc)
         rc = sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     if (rc)

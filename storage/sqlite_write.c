@@ -20,11 +20,17 @@
 typedef enum err apply_function(struct sqlite_storage *s, struct write_op *op, struct error *err);
 
 static apply_function *const apply_functions[] = {
-    [WRITE_BATCHES] = sqlite_write_batches, [WRITE_RESOLUTIONS] = sqlite_write_resolutions,
-    [WRITE_UPLOAD] = sqlite_write_upload,   [WRITE_UPLOAD_STATE] = sqlite_write_upload_state,
-    [WRITE_REPEND] = sqlite_write_repend,   [WRITE_SYMBOL_DELETE] = sqlite_write_symbol_delete,
-    [WRITE_TOKEN] = sqlite_write_token,     [WRITE_TOKEN_REVOKE] = sqlite_write_token_revoke,
-    [WRITE_EXPIRE] = sqlite_write_expire,   [WRITE_GIVE_UP] = sqlite_write_give_up,
+    [WRITE_BATCHES] = sqlite_write_batches,
+    [WRITE_RESOLUTIONS] = sqlite_write_resolutions,
+    [WRITE_UPLOAD] = sqlite_write_upload,
+    [WRITE_UPLOAD_STATE] = sqlite_write_upload_state,
+    [WRITE_REPEND] = sqlite_write_repend,
+    [WRITE_SYMBOL_DELETE] = sqlite_write_symbol_delete,
+    [WRITE_TOKEN] = sqlite_write_token,
+    [WRITE_TOKEN_REVOKE] = sqlite_write_token_revoke,
+    [WRITE_EXPIRE] = sqlite_write_expire,
+    [WRITE_GIVE_UP] = sqlite_write_give_up,
+    [WRITE_HOURS_EXPIRE] = sqlite_write_hours_expire,
 };
 
 static int on_commit(void *arg, sqlite3 *db, const char *schema, int pages)

@@ -13,6 +13,7 @@
 #ifndef STALLSYM_STORAGE_STORAGE_BACKEND_H
 #define STALLSYM_STORAGE_STORAGE_BACKEND_H
 
+#include "storage/read_hours.h"
 #include "storage/storage.h"
 #include "storage/storage_read.h"
 
@@ -115,6 +116,10 @@ struct storage_backend {
                                    size_t limit, struct arena *arena,
                                    struct symbolication_row **ret, size_t *ret_count,
                                    struct error *err);
+    enum err (*read_hours)(struct storage_reader *r, uint64_t cluster_id,
+                           const struct read_filter *f, int64_t begin, size_t count,
+                           struct arena *arena, struct hour_row **ret, int64_t *ret_known,
+                           struct error *err);
 };
 
 extern const struct storage_backend storage_backend_sqlite;

@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "base/stack.h"
 #include "base/uuid.h"
+#include "storage/op_hours.h"
 
 #define REPORT_ID_HASH_SIZE 16
 #define NO_STACK            UINT32_MAX
@@ -270,6 +271,7 @@ enum write_op_kind {
     WRITE_TOKEN_REVOKE,
     WRITE_EXPIRE,
     WRITE_GIVE_UP,
+    WRITE_HOURS_EXPIRE,
 };
 
 struct write_op {
@@ -294,6 +296,7 @@ struct write_op {
         struct op_token token;
         struct op_expire expire;
         struct op_give_up give_up;
+        struct op_hours_expire hours_expire;
     } u;
 };
 

@@ -7,6 +7,8 @@
  *     TRUNCATE;
  *   - every EXPIRE_EVERY_MS: what is older than its retention goes, in ops of EXPIRE_ROWS, at most
  *     EXPIRE_ROUNDS of them a look, so that they stand in line with reports and not before them;
+ *   - a new day: the hours of days older than HOURS_DAYS go, a few stacks a look, all stacks in the
+ *     end;
  *   - every GIVE_UP_EVERY_MS: stacks that waited for a symbol file long enough back to the resolver;
  *   - every TRIM_EVERY_MS: memory that large bodies left behind in the allocator goes back to the
  *     system (two bodies of 8 MB had kept 290 MB for good, below a few bytes at each heap's end).
@@ -29,11 +31,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "storage/hours.h"
 #include "symbolizer/index_cache.h"
 
 #define EXPIRE_EVERY_MS  60000
 #define EXPIRE_ROWS      2000
 #define EXPIRE_ROUNDS    50
+#define HOURS_STACKS     2000
 #define GIVE_UP_EVERY_MS 600000
 #define TRIM_EVERY_MS    10000
 #define OP_ARENA         ((size_t)64 * 1024)
@@ -51,6 +55,9 @@ struct housekeeping {
     bool stopping;
     /* The thread's own: when something is due, by the monotonic clock. */
     int64_t expire_at, give_up_at, trim_at;
+    int32_t hours_day; /* up to here hours went, or are going: see hours_after */
+    uint64_t hours_after;
+    bool hours_going;
     int64_t commits; /* as last seen */
     int64_t commits_since;
     bool truncated; /* since the last commit */
@@ -133,6 +140,30 @@ static void expire(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms)
     h->expire_at = more ? mono_ms : mono_ms + EXPIRE_EVERY_MS;
 }
 
+static void expire_hours(struct housekeeping *h, int64_t wall_ms)
+{
+    struct error err;
+    const int32_t before = clock_day(wall_ms) - HOURS_DAYS;
+    struct write_op *op = write_op_new(WRITE_HOURS_EXPIRE, OP_ARENA);
+    if (!op)
+        return;
+    if (before > h->hours_day) {
+        h->hours_day = before;
+        h->hours_after = 0;
+        h->hours_going = true;
+    }
+    op->u.hours_expire = (struct op_hours_expire){
+        .before_day = h->hours_day, .max_stacks = HOURS_STACKS, .after_id = h->hours_after};
+    enum err rc = writer_call(h->writer, op, &err);
+    if (rc == ERR_OK) {
+        h->hours_after = op->u.hours_expire.after_id;
+        h->hours_going = op->u.hours_expire.more;
+    } else if (rc != ERR_BUSY) {
+        log_trouble("hours", &err);
+    }
+    write_op_free(op);
+}
+
 static void give_up(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms)
 {
     struct error err;
@@ -161,6 +192,8 @@ static void look_around(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms
     writer_problem(h->writer, problem, sizeof(problem));
     if ((mono_ms >= h->expire_at || *problem) && !is_stopping(h))
         expire(h, wall_ms, mono_ms);
+    if ((h->hours_going || clock_day(wall_ms) - HOURS_DAYS > h->hours_day) && !is_stopping(h))
+        expire_hours(h, wall_ms);
     if (mono_ms >= h->give_up_at && !is_stopping(h))
         give_up(h, wall_ms, mono_ms);
     if (mono_ms >= h->trim_at) {
@@ -205,6 +238,7 @@ static struct housekeeping *make(struct storage *storage, struct writer *writer,
     h->metrics = metrics;
     h->expire_at = h->give_up_at = mono_ms;
     h->commits_since = mono_ms;
+    h->hours_day = INT32_MIN;
     return h;
 }
 

@@ -114,6 +114,7 @@ static bool makes_pending(const struct write_op *op)
     case WRITE_TOKEN:
     case WRITE_TOKEN_REVOKE:
     case WRITE_EXPIRE:
+    case WRITE_HOURS_EXPIRE:
         return false;
     }
     return false;

@@ -196,11 +196,13 @@ VALUES (?1, ?2, ?3, ?4, 1, 0, 0, 0, 9223372036854775807, -9223372036854775808, ?
 INSERT INTO stack_data (stack_id, frame_count, raw) VALUES (?1, ?2, ?3);
 
 -- name: counter_add
-INSERT INTO counters (stack_id, day, build_id, kind, count, weighted, stall_ms, hist)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+INSERT INTO counters (stack_id, day, build_id, kind, count, weighted, stall_ms, hist, hours)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 ON CONFLICT (stack_id, day, build_id, kind) DO UPDATE
 SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, hist = histogram_merge(hist, excluded.hist);
+    stall_ms = stall_ms + excluded.stall_ms, hist = histogram_merge(hist, excluded.hist),
+    hours = hours_merge(hours, count, weighted, stall_ms, excluded.hours, excluded.count,
+                        excluded.weighted, excluded.stall_ms);
 
 -- name: week_device_add
 INSERT INTO week_devices (stack_id, week, device_id, os_id, count, weighted, stall_ms, hist)
@@ -414,11 +416,14 @@ WHERE s.id = ?1 AND s.state = 1
 ORDER BY h.weighted DESC, h.hash LIMIT 1;
 
 -- name: counters_fold
-INSERT INTO counters (stack_id, day, build_id, kind, count, weighted, stall_ms, hist)
-SELECT ?2, day, build_id, kind, count, weighted, stall_ms, hist FROM counters WHERE stack_id = ?1
+INSERT INTO counters (stack_id, day, build_id, kind, count, weighted, stall_ms, hist, hours)
+SELECT ?2, day, build_id, kind, count, weighted, stall_ms, hist, hours FROM counters
+WHERE stack_id = ?1
 ON CONFLICT (stack_id, day, build_id, kind) DO UPDATE
 SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, hist = histogram_merge(hist, excluded.hist);
+    stall_ms = stall_ms + excluded.stall_ms, hist = histogram_merge(hist, excluded.hist),
+    hours = hours_merge(hours, count, weighted, stall_ms, excluded.hours, excluded.count,
+                        excluded.weighted, excluded.stall_ms);
 
 -- name: week_devices_fold
 INSERT INTO week_devices (stack_id, week, device_id, os_id, count, weighted, stall_ms, hist)

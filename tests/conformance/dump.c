@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "storage/read_hours.h"
 #include "tests/conformance/suite.h"
 
 struct dump {
@@ -281,6 +283,48 @@ static void dump_reports_of(struct dump *d, uint64_t id, const struct read_filte
     } while (cursor);
 }
 
+/* Hours that have reports; inside of what is known they add up to the days of the counters. */
+static void dump_hours(struct dump *d, uint64_t id, const char *bundle_id)
+{
+    const int64_t begin = (SUITE_DAY0 - 4) * HOURS_A_DAY;
+    struct error err = {0};
+    struct read_filter f;
+    struct hour_row *rows;
+    struct breakdown_row *days;
+    struct breakdown_scope scope;
+    int64_t known = 0;
+    size_t n = 0;
+    read_filter_init(&f);
+    f.bundle_id = bundle_id;
+    if (!ok(d, read_hours(d->r, id, &f, begin, READ_HOURS_MAX, &d->arena, &rows, &known, &err),
+            &err))
+        return;
+    buf_printf(d->out, " hours from %lld\n", (long long)known);
+    for (size_t i = 0; i < READ_HOURS_MAX; i++) {
+        if (rows[i].count)
+            buf_printf(d->out, "  %lld %llu %.6f %llu\n", (long long)rows[i].hour,
+                       (unsigned long long)rows[i].count, rows[i].weighted,
+                       (unsigned long long)rows[i].stall_ms);
+    }
+    ok(d, read_breakdown(d->r, id, &f, BY_DAY, BY_NONE, 1000, &d->arena, &days, &n, &scope, &err),
+       &err);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t count = 0;
+        uint64_t stall_ms = 0;
+        int32_t day = 0;
+        ck_assert(clock_parse_day(days[i].value, strlen(days[i].value), &day));
+        const int64_t at = (int64_t)day * HOURS_A_DAY - begin;
+        if (at < 0 || at + HOURS_A_DAY > READ_HOURS_MAX || at + begin < known)
+            continue;
+        for (int k = 0; k < HOURS_A_DAY; k++) {
+            count += rows[at + k].count;
+            stall_ms += rows[at + k].stall_ms;
+        }
+        ck_assert_uint_eq(count, days[i].figures.count);
+        ck_assert_uint_eq(stall_ms, days[i].figures.stall_ms);
+    }
+}
+
 static void dump_clusters_by_id(struct dump *d, uint64_t max)
 {
     struct error err = {0};
@@ -304,6 +348,7 @@ static void dump_clusters_by_id(struct dump *d, uint64_t max)
         for (size_t i = 0; i < n; i++)
             dump_stack(d, &stacks[i]);
         dump_reports_of(d, id, &f[(id + 3) % 10]);
+        dump_hours(d, id, id % 2 ? NULL : c.bundle_id);
         if (id % 4 == 1)
             dump_breakdown(d, id, id % 8 == 1 ? &f[id % 7] : NULL);
     }
@@ -377,6 +422,8 @@ void dump_storage(struct storage_reader *r, const char *const *ids, size_t id_co
     dump_clusters_by_id(&d, max_cluster);
     dump_reports(&d, ids, id_count);
     buf_puts(out, "app\n");
+    dump_hours(&d, 0, NULL);
+    dump_hours(&d, 0, SUITE_APP);
     dump_breakdown(&d, 0, NULL);
     dump_breakdown(&d, 0, &f[5]);
     dump_breakdown(&d, 0, &f[8]);

@@ -137,6 +137,14 @@ static struct write_op *make_expire(struct history *h)
     return op;
 }
 
+static struct write_op *make_hours_expire(struct history *h)
+{
+    struct write_op *op = write_op_new(WRITE_HOURS_EXPIRE, 4096);
+    op->u.hours_expire = (struct op_hours_expire){
+        .before_day = (int32_t)(h->now_ms / DAY) - (int32_t)draw(h, 9), .max_stacks = 1000};
+    return op;
+}
+
 static struct write_op *make_give_up(struct history *h)
 {
     struct write_op *op = write_op_new(WRITE_GIVE_UP, 4096);
@@ -271,7 +279,7 @@ static void group_both(struct history *h, struct suite *a, struct suite *b)
 
 void history_step(struct history *h, struct suite *a, struct suite *b)
 {
-    uint32_t what = draw(h, 20);
+    uint32_t what = draw(h, 21);
     if (draw(h, 3) == 0)
         h->now_ms += (int64_t)draw(h, 30) * 3600000;
     if (what < 4)
@@ -288,6 +296,7 @@ void history_step(struct history *h, struct suite *a, struct suite *b)
                    : what == 16 ? make_delete
                    : what == 17 ? make_expire
                    : what == 18 ? make_give_up
+                   : what == 19 ? make_hours_expire
                                 : make_bad_batch,
                    a, b);
 }

@@ -145,7 +145,10 @@ extern const size_t suite_case_count;
     X(snapshot_of_a_reader)                                                                        \
     X(deadline_of_a_reader)                                                                        \
     X(limits_and_cursors_are_checked)                                                              \
-    X(statistics)
+    X(statistics)                                                                                  \
+    X(hours_add_up)                                                                                \
+    X(hours_follow_their_stacks)                                                                   \
+    X(hours_expire)
 #define SUITE_DECLARE(name) void suite_##name(struct suite *s);
 SUITE_CASES(SUITE_DECLARE)
 #undef SUITE_DECLARE

@@ -199,7 +199,7 @@ static enum err open_path(const char *path)
 START_TEST(other_files_are_refused)
 {
     struct suite s;
-    char path[128];
+    char path[128], sql[64];
     suite_open(&s, "sqlite");
     post(&s, 1);
     storage_reader_close(s.reader);
@@ -215,7 +215,8 @@ START_TEST(other_files_are_refused)
     ck_assert_ptr_nonnull(strstr(err.text, "newer program"));
     /* Ours, but a table is gone. */
     sqlite3_open(s.path, &db);
-    sqlite3_exec(db, "PRAGMA user_version = 1; DROP TABLE tokens", NULL, NULL, NULL);
+    snprintf(sql, sizeof(sql), "PRAGMA user_version = %d; DROP TABLE tokens", SQL_MIGRATIONS);
+    sqlite3_exec(db, sql, NULL, NULL, NULL);
     sqlite3_close(db);
     ck_assert_int_eq(open_path(s.path), ERR_FORMAT);
     ck_assert_ptr_nonnull(strstr(err.text, "tokens"));

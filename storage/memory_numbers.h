@@ -1,0 +1,20 @@
+/*
+ * memory_numbers - the memory backend's side of read_hours.h and what belongs to it.
+ *
+ * Purpose: declares what memory_read_hours.c and memory_write_hours.c define.
+ *
+ * Threads, memory: as memory_read.h and memory_state.h say.
+ */
+#ifndef STALLSYM_STORAGE_MEMORY_NUMBERS_H
+#define STALLSYM_STORAGE_MEMORY_NUMBERS_H
+
+#include "storage/memory_read.h"
+#include "storage/read_hours.h"
+
+enum err mem_write_hours_expire(struct mem_storage *m, struct write_op *op, struct error *err);
+
+enum err mem_read_hours(struct storage_reader *r, uint64_t cluster_id, const struct read_filter *f,
+                        int64_t begin, size_t count, struct arena *arena, struct hour_row **ret,
+                        int64_t *ret_known, struct error *err);
+
+#endif

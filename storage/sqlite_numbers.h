@@ -1,0 +1,21 @@
+/*
+ * sqlite_numbers - the SQLite backend's side of read_hours.h and what belongs to it.
+ *
+ * Purpose: what sqlite_read_hours.c defines, and the reader's helpers that it shares.
+ *
+ * Threads: one reader, one thread. Memory: results in the caller's arena.
+ */
+#ifndef STALLSYM_STORAGE_SQLITE_NUMBERS_H
+#define STALLSYM_STORAGE_SQLITE_NUMBERS_H
+
+#include "storage/read_hours.h"
+#include "storage/sqlite_read.h"
+
+/* The first day whose hours are known; INT32_MIN: all are. */
+enum err sqlite_hours_known(struct sqlite_reader *r, int64_t *ret_day, struct error *err);
+enum err sqlite_read_hours(struct storage_reader *base, uint64_t cluster_id,
+                           const struct read_filter *f, int64_t begin, size_t count,
+                           struct arena *arena, struct hour_row **ret, int64_t *ret_known,
+                           struct error *err);
+
+#endif
