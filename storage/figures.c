@@ -15,7 +15,16 @@ bool figures_add(struct figures *f, int64_t weighted, int64_t duration_ms)
     if (duration_ms < 0)
         return true;
     f->stall_ms += figures_stall(duration_ms);
+    f->above_ms += figures_above(weighted, duration_ms);
     return histogram_add(&f->hist, figures_stall(duration_ms), 1);
+}
+
+int64_t figures_above(int64_t weighted, int64_t duration_ms)
+{
+    const int64_t above = weighted - FIGURES_WEIGHT_ONE;
+    if (above <= 0)
+        return 0;
+    return (int64_t)((__int128)above * figures_stall(duration_ms) / FIGURES_WEIGHT_ONE);
 }
 
 int64_t figures_stall(int64_t duration_ms)
@@ -30,6 +39,7 @@ bool figures_merge(struct figures *f, const struct figures *other)
     f->count += other->count;
     f->weighted += other->weighted;
     f->stall_ms += other->stall_ms;
+    f->above_ms += other->above_ms;
     return histogram_merge(&f->hist, &other->hist);
 }
 
@@ -38,6 +48,7 @@ void figures_subtract(struct figures *f, const struct figures *other)
     f->count -= other->count;
     f->weighted -= other->weighted;
     f->stall_ms -= other->stall_ms;
+    f->above_ms -= other->above_ms;
     histogram_subtract(&f->hist, &other->hist);
 }
 
@@ -46,6 +57,7 @@ void figures_show(const struct figures *f, struct duration_figures *ret)
     ret->count = (uint64_t)f->count;
     ret->weighted = (double)f->weighted / FIGURES_WEIGHT_ONE;
     ret->stall_ms = (uint64_t)f->stall_ms;
+    ret->weighted_stall_ms = (uint64_t)(f->stall_ms + f->above_ms);
     ret->p50_ms = histogram_quantile(&f->hist, 0.5);
     ret->p90_ms = histogram_quantile(&f->hist, 0.9);
     ret->p99_ms = histogram_quantile(&f->hist, 0.99);

@@ -26,6 +26,7 @@ struct figures {
     int64_t count;
     int64_t weighted;
     int64_t stall_ms;
+    int64_t above_ms; /* what weights above 1 add to it: stall_ms + above_ms is the weighted sum */
     struct histogram hist;
 };
 
@@ -38,6 +39,8 @@ void figures_show(const struct figures *f, struct duration_figures *ret);
 
 /* What a duration adds to stall time. */
 int64_t figures_stall(int64_t duration_ms);
+/* What its weight (millionths) adds to that, rounded down for each report. */
+int64_t figures_above(int64_t weighted, int64_t duration_ms);
 /* A report's weight in millionths. */
 int64_t figures_weight(double weight);
 /* Weeks begin on Monday; week 0 holds 1970-01-01. */

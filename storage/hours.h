@@ -25,7 +25,7 @@
 #define HOURS_DAYS 35
 
 struct hour_sums {
-    int64_t count, weighted, stall_ms;
+    int64_t count, weighted, stall_ms, above_ms; /* as struct figures */
 };
 
 struct hours {

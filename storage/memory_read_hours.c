@@ -28,6 +28,8 @@ enum err mem_read_hours(struct storage_reader *r, uint64_t cluster_id, const str
         rows[at].count++;
         rows[at].weighted += (double)fact->weighted / FIGURES_WEIGHT_ONE;
         rows[at].stall_ms += (uint64_t)figures_stall(fact->duration_ms);
+        rows[at].weighted_stall_ms += (uint64_t)(figures_stall(fact->duration_ms) +
+                                                 figures_above(fact->weighted, fact->duration_ms));
     }
     *ret = rows;
     *ret_known = s->hours_from == INT32_MIN ? INT64_MIN : (int64_t)s->hours_from * HOURS_A_DAY;

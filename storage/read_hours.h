@@ -23,6 +23,7 @@ struct hour_row {
     uint64_t count;
     double weighted;
     uint64_t stall_ms;
+    uint64_t weighted_stall_ms;
 };
 
 /* `count` (1 to READ_HOURS_MAX) hours from `begin` on, those without reports too. `cluster_id` (an

@@ -46,10 +46,10 @@ static enum err take_from(struct sqlite_storage *s, const struct cluster_move *m
     histogram_subtract(&left.hist, &m->figures->hist);
     buf_clear(&s->blob);
     if (ok && histogram_encode(&left.hist, &s->blob))
-        rc =
-            sql_run(&s->conn, SQL_CLUSTER_TAKE, err, sql_int(m->from), sql_int(m->figures->count),
-                    sql_int(m->figures->weighted), sql_int(m->figures->stall_ms),
-                    sql_blob(s->blob.data, s->blob.len), sql_int(m->first_ms), sql_int(m->last_ms));
+        rc = sql_run(&s->conn, SQL_CLUSTER_TAKE, err, sql_int(m->from), sql_int(m->figures->count),
+                     sql_int(m->figures->weighted), sql_int(m->figures->stall_ms),
+                     sql_blob(s->blob.data, s->blob.len), sql_int(m->first_ms), sql_int(m->last_ms),
+                     sql_int(m->figures->above_ms));
     else
         rc = error_set(err, ERR_FORMAT, "the sums of cluster %lld are damaged", (long long)m->from);
     figures_done(&left);
@@ -73,7 +73,7 @@ enum err sqlite_cluster_move(struct sqlite_storage *s, const struct cluster_move
         return error_set(err, ERR_NO_MEMORY, "no memory for counters");
     return sql_run(&s->conn, SQL_CLUSTER_ADD, err, sql_int(m->to), sql_int(f->count),
                    sql_int(f->weighted), sql_int(f->stall_ms), sql_int(m->first_ms),
-                   sql_int(m->last_ms), sql_blob(s->blob.data, s->blob.len));
+                   sql_int(m->last_ms), sql_blob(s->blob.data, s->blob.len), sql_int(f->above_ms));
 }
 
 enum err sqlite_cluster_reap(struct sqlite_storage *s, int64_t cluster_id, struct error *err)

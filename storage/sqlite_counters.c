@@ -83,7 +83,7 @@ static struct fold_entry *entry_of(struct fold *f, enum fold_table table,
 
 static struct hour_sums sums_of(const struct figures *f)
 {
-    return (struct hour_sums){f->count, f->weighted, f->stall_ms};
+    return (struct hour_sums){f->count, f->weighted, f->stall_ms, f->above_ms};
 }
 
 /* Notes hours that are about to be added to the entry's figures: `more`, or `sums` in `hour`. */
@@ -111,7 +111,8 @@ static enum err add(struct fold *f, enum fold_table table, const int64_t key[FOL
                     const struct fold_report *r, struct error *err)
 {
     struct fold_entry *e = entry_of(f, table, key);
-    const struct hour_sums one = {1, r->weighted, figures_stall(r->duration_ms)};
+    const struct hour_sums one = {1, r->weighted, figures_stall(r->duration_ms),
+                                  figures_above(r->weighted, r->duration_ms)};
     bool ok =
         e && (table != FOLD_COUNTERS || add_hours(f, e, NULL, hours_of_day(r->time_ms), &one));
     if (!ok || !figures_add(&e->figures, r->weighted, r->duration_ms))
@@ -167,10 +168,11 @@ static enum err write_entry(struct sqlite_storage *s, const struct fold_entry *e
     if (e->table == FOLD_CLUSTER)
         return sql_run(&s->conn, SQL_CLUSTER_ADD, err, sql_int(e->key[0]), sql_int(f->count),
                        sql_int(f->weighted), sql_int(f->stall_ms), sql_int(e->first_ms),
-                       sql_int(e->last_ms), sql_blob(s->blob.data, s->blob.len));
+                       sql_int(e->last_ms), sql_blob(s->blob.data, s->blob.len),
+                       sql_int(f->above_ms));
     return sql_run(&s->conn, queries[e->table], err, sql_int(e->key[0]), sql_int(e->key[1]),
                    sql_int(e->key[2]), sql_int(e->key[3]), sql_int(f->count), sql_int(f->weighted),
-                   sql_int(f->stall_ms), sql_blob(s->blob.data, hist_len),
+                   sql_int(f->stall_ms), sql_blob(s->blob.data, hist_len), sql_int(f->above_ms),
                    sql_blob(s->blob.data + hist_len, s->blob.len - hist_len));
 }
 
@@ -221,6 +223,7 @@ enum err sqlite_stack_figures(struct sqlite_storage *s, int64_t stack_id, struct
         ret->count += sqlite3_column_int64(st, 0);
         ret->weighted += sqlite3_column_int64(st, 1);
         ret->stall_ms += sqlite3_column_int64(st, 2);
+        ret->above_ms += sqlite3_column_int64(st, 4);
         const void *hist = sqlite3_column_blob(st, 3);
         if (!histogram_add_encoded(&ret->hist, hist, (size_t)sqlite3_column_bytes(st, 3))) {
             sql_end(st);

@@ -14,6 +14,7 @@ bool figure_row_add(struct figures *f, const struct figure_row *row)
     f->count += row->count;
     f->weighted += row->weighted;
     f->stall_ms += row->stall_ms;
+    f->above_ms += row->above_ms;
     return histogram_add_encoded(&f->hist, row->hist, row->hist_len);
 }
 
@@ -61,6 +62,7 @@ static void fill_row(sqlite3_stmt *st, bool reports, struct figure_row *row)
     row->count = sqlite3_column_int64(st, 5);
     row->weighted = sqlite3_column_int64(st, 6);
     row->stall_ms = 0;
+    row->above_ms = 0;
     row->hist = NULL;
     row->hist_len = 0;
     row->duration_ms = -1;
@@ -72,6 +74,7 @@ static void fill_row(sqlite3_stmt *st, bool reports, struct figure_row *row)
     row->stall_ms = sqlite3_column_int64(st, 7);
     row->hist = sqlite3_column_blob(st, 8);
     row->hist_len = (size_t)sqlite3_column_bytes(st, 8);
+    row->above_ms = sqlite3_column_int64(st, 9);
 }
 
 enum err sqlite_scan_figures(struct sqlite_reader *r, enum read_source source, int64_t cluster_id,

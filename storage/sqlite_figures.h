@@ -16,7 +16,7 @@
 struct figure_row {
     int64_t build_id, device_id, os_id, page_id; /* rows of dict; 0 where the source has none */
     int64_t day;                                 /* of counters and reports */
-    int64_t count, weighted, stall_ms;
+    int64_t count, weighted, stall_ms, above_ms;
     const void *hist;
     size_t hist_len;
     int64_t duration_ms; /* of reports, in place of a histogram; -1: none */

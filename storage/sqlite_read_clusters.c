@@ -176,6 +176,7 @@ static enum err fill_row(struct sqlite_reader *r, uint64_t id, struct arena *are
                                       (size_t)sqlite3_column_bytes(st, 18)))
         rc = error_set(err, ERR_FORMAT, "the sums of a cluster are damaged");
     *newest = sqlite3_column_int64(st, 21);
+    cached->above_ms = sqlite3_column_int64(st, 22);
     sql_end(st);
     return rc;
 }

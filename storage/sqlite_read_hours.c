@@ -14,7 +14,7 @@ static bool add_day(sqlite3_stmt *st, int64_t begin, size_t count, struct hour_r
     struct hours h = {0};
     const int64_t first = sqlite3_column_int64(st, 0) * HOURS_A_DAY;
     const struct hour_sums day = {sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 2),
-                                  sqlite3_column_int64(st, 3)};
+                                  sqlite3_column_int64(st, 3), sqlite3_column_int64(st, 5)};
     const void *data = sqlite3_column_blob(st, 4);
     if (!hours_add_encoded(&h, data, (size_t)sqlite3_column_bytes(st, 4), &day))
         return false;
@@ -25,6 +25,7 @@ static bool add_day(sqlite3_stmt *st, int64_t begin, size_t count, struct hour_r
         rows[at].count += (uint64_t)h.at[i].count;
         rows[at].weighted += (double)h.at[i].weighted / FIGURES_WEIGHT_ONE;
         rows[at].stall_ms += (uint64_t)h.at[i].stall_ms;
+        rows[at].weighted_stall_ms += (uint64_t)(h.at[i].stall_ms + h.at[i].above_ms);
     }
     return true;
 }

@@ -8,6 +8,7 @@
 #include "storage/hours.h"
 
 #define HISTOGRAM_BYTES (64u << 10)
+#define HOURS_ARGUMENTS 5
 
 static const struct {
     int sqlite; /* primary result code */
@@ -59,25 +60,41 @@ static void merge_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     histogram_done(&h);
 }
 
-/* hours_merge(hours, count, weighted, stall_ms, hours, count, weighted, stall_ms). */
-static void hours_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+/* hours_merge(…), hours_take(…): two sets of hours, count, weighted, stall_ms, above_ms. */
+static void hours_function(sqlite3_context *ctx, sqlite3_value **argv, bool take)
 {
-    struct hours h = {0};
+    struct hours h[2] = {0};
     struct buf out;
     bool ok = true;
     buf_init(&out, HISTOGRAM_BYTES);
-    for (int i = 0; i + 3 < argc && ok; i += 4) {
-        const struct hour_sums day = {sqlite3_value_int64(argv[i + 1]),
-                                      sqlite3_value_int64(argv[i + 2]),
-                                      sqlite3_value_int64(argv[i + 3])};
-        const void *data = sqlite3_value_blob(argv[i]);
-        ok = hours_add_encoded(&h, data, (size_t)sqlite3_value_bytes(argv[i]), &day);
+    for (int i = 0; i < 2 && ok; i++) {
+        sqlite3_value **v = argv + (ptrdiff_t)i * HOURS_ARGUMENTS;
+        const struct hour_sums day = {sqlite3_value_int64(v[1]), sqlite3_value_int64(v[2]),
+                                      sqlite3_value_int64(v[3]), sqlite3_value_int64(v[4])};
+        const void *data = sqlite3_value_blob(v[0]);
+        ok = hours_add_encoded(&h[i], data, (size_t)sqlite3_value_bytes(v[0]), &day);
     }
-    if (ok && hours_encode(&h, &out))
+    if (take)
+        hours_subtract(&h[0], &h[1]);
+    else
+        hours_merge(&h[0], &h[1]);
+    if (ok && hours_encode(&h[0], &out))
         sqlite3_result_blob(ctx, out.len ? out.data : "", (int)out.len, SQLITE_TRANSIENT);
     else
         sqlite3_result_error(ctx, "the hours of a day are damaged", -1);
     buf_done(&out);
+}
+
+static void hours_merge_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    hours_function(ctx, argv, false);
+}
+
+static void hours_take_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    hours_function(ctx, argv, true);
 }
 
 static int add_functions(sqlite3 *db)
@@ -88,7 +105,8 @@ static int add_functions(sqlite3 *db)
         void (*run)(sqlite3_context *, int, sqlite3_value **);
     } functions[] = {
         {"histogram_merge", 2, merge_function},
-        {"hours_merge", 8, hours_function},
+        {"hours_merge", 2 * HOURS_ARGUMENTS, hours_merge_function},
+        {"hours_take", 2 * HOURS_ARGUMENTS, hours_take_function},
     };
     int rc = SQLITE_OK;
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]) && !rc; i++)

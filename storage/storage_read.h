@@ -186,6 +186,7 @@ struct duration_figures {
     uint64_t count;
     double weighted;
     uint64_t stall_ms;
+    uint64_t weighted_stall_ms;     /* sampling undone */
     int64_t p50_ms, p90_ms, p99_ms; /* -1: no duration known */
 };
 

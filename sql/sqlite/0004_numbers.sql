@@ -7,4 +7,10 @@ ALTER TABLE counters ADD COLUMN hours BLOB NOT NULL DEFAULT x'';
 INSERT INTO sequences
 SELECT 'hours', coalesce(max(day) + 1, -2147483648) FROM counters;
 
+-- What weights above 1 add to stall_ms (storage/figures.h): nearly always nothing.
+ALTER TABLE counters ADD COLUMN above_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE week_devices ADD COLUMN above_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE week_pages ADD COLUMN above_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE cluster_totals ADD COLUMN above_ms INTEGER NOT NULL DEFAULT 0;
+
 PRAGMA user_version = 4;

@@ -196,27 +196,33 @@ VALUES (?1, ?2, ?3, ?4, 1, 0, 0, 0, 9223372036854775807, -9223372036854775808, ?
 INSERT INTO stack_data (stack_id, frame_count, raw) VALUES (?1, ?2, ?3);
 
 -- name: counter_add
-INSERT INTO counters (stack_id, day, build_id, kind, count, weighted, stall_ms, hist, hours)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+INSERT INTO counters (stack_id, day, build_id, kind, count, weighted, stall_ms, hist, above_ms,
+    hours)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
 ON CONFLICT (stack_id, day, build_id, kind) DO UPDATE
 SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, hist = histogram_merge(hist, excluded.hist),
-    hours = hours_merge(hours, count, weighted, stall_ms, excluded.hours, excluded.count,
-                        excluded.weighted, excluded.stall_ms);
+    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
+    hist = histogram_merge(hist, excluded.hist),
+    hours = hours_merge(hours, count, weighted, stall_ms, above_ms, excluded.hours, excluded.count,
+                        excluded.weighted, excluded.stall_ms, excluded.above_ms);
 
 -- name: week_device_add
-INSERT INTO week_devices (stack_id, week, device_id, os_id, count, weighted, stall_ms, hist)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+INSERT INTO week_devices (stack_id, week, device_id, os_id, count, weighted, stall_ms, hist,
+    above_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 ON CONFLICT (stack_id, week, device_id, os_id) DO UPDATE
 SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, hist = histogram_merge(hist, excluded.hist);
+    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
+    hist = histogram_merge(hist, excluded.hist);
 
 -- name: week_page_add
-INSERT INTO week_pages (stack_id, week, page_id, build_id, count, weighted, stall_ms, hist)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+INSERT INTO week_pages (stack_id, week, page_id, build_id, count, weighted, stall_ms, hist,
+    above_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 ON CONFLICT (stack_id, week, page_id, build_id) DO UPDATE
 SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, hist = histogram_merge(hist, excluded.hist);
+    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
+    hist = histogram_merge(hist, excluded.hist);
 
 -- name: stack_add
 UPDATE stacks
@@ -228,11 +234,11 @@ WHERE id = ?1;
 UPDATE cluster_totals
 SET count = count + ?2, weighted = weighted + ?3, stall_ms = stall_ms + ?4,
     first_seen_ms = min(first_seen_ms, ?5), last_seen_ms = max(last_seen_ms, ?6),
-    hist = histogram_merge(hist, ?7)
+    hist = histogram_merge(hist, ?7), above_ms = above_ms + ?8
 WHERE cluster_id = ?1;
 
 -- name: stack_counters
-SELECT count, weighted, stall_ms, hist FROM counters WHERE stack_id = ?1;
+SELECT count, weighted, stall_ms, hist, above_ms FROM counters WHERE stack_id = ?1;
 
 -- === writing: resolutions and clusters ===========================================================
 
@@ -292,6 +298,7 @@ SELECT hist FROM cluster_totals WHERE cluster_id = ?1;
 -- name: cluster_take
 UPDATE cluster_totals
 SET count = count - ?2, weighted = weighted - ?3, stall_ms = stall_ms - ?4, hist = ?5,
+    above_ms = above_ms - ?8,
     first_seen_ms = CASE WHEN first_seen_ms < ?6 THEN first_seen_ms ELSE
         coalesce((SELECT min(first_seen_ms) FROM stacks WHERE cluster_id = ?1 AND count > 0),
                  9223372036854775807) END,
@@ -416,30 +423,36 @@ WHERE s.id = ?1 AND s.state = 1
 ORDER BY h.weighted DESC, h.hash LIMIT 1;
 
 -- name: counters_fold
-INSERT INTO counters (stack_id, day, build_id, kind, count, weighted, stall_ms, hist, hours)
-SELECT ?2, day, build_id, kind, count, weighted, stall_ms, hist, hours FROM counters
+INSERT INTO counters (stack_id, day, build_id, kind, count, weighted, stall_ms, hist, above_ms,
+    hours)
+SELECT ?2, day, build_id, kind, count, weighted, stall_ms, hist, above_ms, hours FROM counters
 WHERE stack_id = ?1
 ON CONFLICT (stack_id, day, build_id, kind) DO UPDATE
 SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, hist = histogram_merge(hist, excluded.hist),
-    hours = hours_merge(hours, count, weighted, stall_ms, excluded.hours, excluded.count,
-                        excluded.weighted, excluded.stall_ms);
+    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
+    hist = histogram_merge(hist, excluded.hist),
+    hours = hours_merge(hours, count, weighted, stall_ms, above_ms, excluded.hours, excluded.count,
+                        excluded.weighted, excluded.stall_ms, excluded.above_ms);
 
 -- name: week_devices_fold
-INSERT INTO week_devices (stack_id, week, device_id, os_id, count, weighted, stall_ms, hist)
-SELECT ?2, week, device_id, os_id, count, weighted, stall_ms, hist FROM week_devices
+INSERT INTO week_devices (stack_id, week, device_id, os_id, count, weighted, stall_ms, hist,
+    above_ms)
+SELECT ?2, week, device_id, os_id, count, weighted, stall_ms, hist, above_ms FROM week_devices
 WHERE stack_id = ?1
 ON CONFLICT (stack_id, week, device_id, os_id) DO UPDATE
 SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, hist = histogram_merge(hist, excluded.hist);
+    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
+    hist = histogram_merge(hist, excluded.hist);
 
 -- name: week_pages_fold
-INSERT INTO week_pages (stack_id, week, page_id, build_id, count, weighted, stall_ms, hist)
-SELECT ?2, week, page_id, build_id, count, weighted, stall_ms, hist FROM week_pages
+INSERT INTO week_pages (stack_id, week, page_id, build_id, count, weighted, stall_ms, hist,
+    above_ms)
+SELECT ?2, week, page_id, build_id, count, weighted, stall_ms, hist, above_ms FROM week_pages
 WHERE stack_id = ?1
 ON CONFLICT (stack_id, week, page_id, build_id) DO UPDATE
 SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, hist = histogram_merge(hist, excluded.hist);
+    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
+    hist = histogram_merge(hist, excluded.hist);
 
 -- name: stack_fold
 UPDATE stacks
@@ -584,7 +597,8 @@ GROUP BY d.id ORDER BY max(c.day) DESC, d.value DESC, d.value2 DESC LIMIT ?3;
 SELECT min(first_id) FROM report_days WHERE day >= ?1;
 
 -- name: figures_counters_cluster
-SELECT c.build_id, 0, 0, 0, c.day, c.count, c.weighted, c.stall_ms, c.hist
+SELECT c.build_id, 0, 0, 0, c.day, c.count, c.weighted, c.stall_ms, c.hist,
+    c.above_ms
 FROM stacks s JOIN counters c ON c.stack_id = s.id
 WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)
@@ -593,7 +607,8 @@ WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHER
             AND (?3 IS NULL OR value2 = ?3)));
 
 -- name: figures_counters_app
-SELECT c.build_id, 0, 0, 0, c.day, c.count, c.weighted, c.stall_ms, c.hist
+SELECT c.build_id, 0, 0, 0, c.day, c.count, c.weighted, c.stall_ms, c.hist,
+    c.above_ms
 FROM apps a JOIN counters c ON c.stack_id = a.total_id
 WHERE (?1 IS NULL OR a.bundle_id = ?1)
     AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)
@@ -602,7 +617,8 @@ WHERE (?1 IS NULL OR a.bundle_id = ?1)
             AND (?3 IS NULL OR value2 = ?3)));
 
 -- name: figures_devices_cluster
-SELECT 0, c.device_id, c.os_id, 0, c.week, c.count, c.weighted, c.stall_ms, c.hist
+SELECT 0, c.device_id, c.os_id, 0, c.week, c.count, c.weighted, c.stall_ms, c.hist,
+    c.above_ms
 FROM stacks s JOIN week_devices c ON c.stack_id = s.id
 WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND c.week >= ?8 AND c.week < ?9
@@ -610,7 +626,8 @@ WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHER
     AND (?5 IS NULL OR c.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5));
 
 -- name: figures_devices_app
-SELECT 0, c.device_id, c.os_id, 0, c.week, c.count, c.weighted, c.stall_ms, c.hist
+SELECT 0, c.device_id, c.os_id, 0, c.week, c.count, c.weighted, c.stall_ms, c.hist,
+    c.above_ms
 FROM apps a JOIN week_devices c ON c.stack_id = a.total_id
 WHERE (?1 IS NULL OR a.bundle_id = ?1)
     AND c.week >= ?8 AND c.week < ?9
@@ -618,7 +635,8 @@ WHERE (?1 IS NULL OR a.bundle_id = ?1)
     AND (?5 IS NULL OR c.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5));
 
 -- name: figures_pages_cluster
-SELECT c.build_id, 0, 0, c.page_id, c.week, c.count, c.weighted, c.stall_ms, c.hist
+SELECT c.build_id, 0, 0, c.page_id, c.week, c.count, c.weighted, c.stall_ms, c.hist,
+    c.above_ms
 FROM stacks s JOIN week_pages c ON c.stack_id = s.id
 WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND c.week >= ?8 AND c.week < ?9
@@ -628,7 +646,8 @@ WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHER
             AND (?3 IS NULL OR value2 = ?3)));
 
 -- name: figures_pages_app
-SELECT c.build_id, 0, 0, c.page_id, c.week, c.count, c.weighted, c.stall_ms, c.hist
+SELECT c.build_id, 0, 0, c.page_id, c.week, c.count, c.weighted, c.stall_ms, c.hist,
+    c.above_ms
 FROM apps a JOIN week_pages c ON c.stack_id = a.total_id
 WHERE (?1 IS NULL OR a.bundle_id = ?1)
     AND c.week >= ?8 AND c.week < ?9
@@ -714,7 +733,7 @@ UNION ALL SELECT cluster_id FROM cluster_aliases WHERE alias = ?1 LIMIT 1;
 SELECT a.bundle_id, c.title, c.function, c.file, c.image, c.category, c.owner, c.state,
     c.resolved_in, c.note, c.key_text, c.rules_version, c.kind, c.provisional, c.hidden,
     t.count, t.weighted, t.stall_ms, t.hist, t.first_seen_ms, t.last_seen_ms,
-    (SELECT last_seen_ms FROM stacks WHERE id = a.total_id)
+    (SELECT last_seen_ms FROM stacks WHERE id = a.total_id), t.above_ms
 FROM clusters c JOIN cluster_totals t ON t.cluster_id = c.id JOIN apps a ON a.id = c.app_id
 WHERE c.id = ?1;
 

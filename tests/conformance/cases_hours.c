@@ -30,9 +30,9 @@ static struct cluster_row largest(struct suite *s)
     struct cluster_row *rows = NULL;
     const char *next = NULL;
     size_t count = 0;
-    ck_assert_int_eq(read_clusters(s->reader, NULL, SORT_COUNT, 1, NULL, &s->arena, &rows, &count,
-                                   &next, &err),
-                     ERR_OK);
+    ck_assert_int_eq(
+        read_clusters(s->reader, NULL, SORT_COUNT, 1, NULL, &s->arena, &rows, &count, &next, &err),
+        ERR_OK);
     ck_assert_uint_eq(count, 1);
     return rows[0];
 }

@@ -35,9 +35,10 @@ static void uuid_line(struct dump *d, const struct uuid *u)
 
 static void figures(struct dump *d, const struct duration_figures *f)
 {
-    buf_printf(d->out, " n=%llu w=%.6f ms=%llu p=%lld/%lld/%lld", (unsigned long long)f->count,
-               f->weighted, (unsigned long long)f->stall_ms, (long long)f->p50_ms,
-               (long long)f->p90_ms, (long long)f->p99_ms);
+    buf_printf(d->out, " n=%llu w=%.6f ms=%llu/%llu p=%lld/%lld/%lld", (unsigned long long)f->count,
+               f->weighted, (unsigned long long)f->stall_ms,
+               (unsigned long long)f->weighted_stall_ms, (long long)f->p50_ms, (long long)f->p90_ms,
+               (long long)f->p99_ms);
 }
 
 static void dump_resolved(struct dump *d, const struct resolved_stack *s)
@@ -302,9 +303,10 @@ static void dump_hours(struct dump *d, uint64_t id, const char *bundle_id)
     buf_printf(d->out, " hours from %lld\n", (long long)known);
     for (size_t i = 0; i < READ_HOURS_MAX; i++) {
         if (rows[i].count)
-            buf_printf(d->out, "  %lld %llu %.6f %llu\n", (long long)rows[i].hour,
+            buf_printf(d->out, "  %lld %llu %.6f %llu/%llu\n", (long long)rows[i].hour,
                        (unsigned long long)rows[i].count, rows[i].weighted,
-                       (unsigned long long)rows[i].stall_ms);
+                       (unsigned long long)rows[i].stall_ms,
+                       (unsigned long long)rows[i].weighted_stall_ms);
     }
     ok(d, read_breakdown(d->r, id, &f, BY_DAY, BY_NONE, 1000, &d->arena, &days, &n, &scope, &err),
        &err);

@@ -41,6 +41,11 @@ START_TEST(hostile_values_do_not_overflow)
     ck_assert_int_eq(figures_weight(-INFINITY), FIGURES_WEIGHT_ONE);
     ck_assert_int_eq(figures_weight((double)NAN), FIGURES_WEIGHT_ONE);
     ck_assert_int_eq(figures_weight(INFINITY), (int64_t)FIGURES_WEIGHT_MAX * FIGURES_WEIGHT_ONE);
+    ck_assert_int_eq(figures_above(2500000, 1000), 1500);
+    ck_assert_int_eq(figures_above(FIGURES_WEIGHT_ONE, 1000), 0);
+    ck_assert_int_eq(figures_above(3333333, -1), 0);
+    ck_assert_int_eq(figures_above(figures_weight(INFINITY), INT64_MAX),
+                     (int64_t)99999 * FIGURES_DURATION_MAX);
     figures_add(&f, 1, INT64_MAX);
     figures_add(&f, 1, -1);
     figures_show(&f, &shown);

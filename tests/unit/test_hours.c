@@ -30,7 +30,7 @@ START_TEST(one_hour_is_one_byte)
 {
     struct hours h = {0}, back = {0};
     struct buf out;
-    const struct hour_sums sums = {3, 7 * FIGURES_WEIGHT_ONE, 4000};
+    const struct hour_sums sums = {3, 7 * FIGURES_WEIGHT_ONE, 4000, 9000};
     buf_init(&out, 4096);
     encode(&h, &out);
     ck_assert_uint_eq(out.len, 0);
@@ -53,12 +53,15 @@ START_TEST(merging_forgets_the_order)
     buf_init(&x, 4096);
     buf_init(&y, 4096);
     for (int i = 0; i < 200; i++) {
-        const struct hour_sums one = {1, figures_weight(1 + i % 5 / 3.0), i % 7 ? i * 31 : 0};
+        const int64_t weighted = figures_weight(1 + i % 5 / 3.0);
+        const struct hour_sums one = {1, weighted, i % 7 ? i * 31 : 0,
+                                      figures_above(weighted, i % 7 ? i * 31 : 0)};
         hours_add(i % 3 ? &a : &b, i * 7 % HOURS_A_DAY, &one);
         hours_add(&both, i * 7 % HOURS_A_DAY, &one);
         day.count += one.count;
         day.weighted += one.weighted;
         day.stall_ms += one.stall_ms;
+        day.above_ms += one.above_ms;
     }
     encode(&both, &x);
     ck_assert(hours_add_encoded(&back, x.data, x.len, &day));
@@ -81,14 +84,15 @@ START_TEST(damaged_bytes_are_refused)
         const char *bytes;
         size_t len;
     } bad[] = {
-        {"\x18", 1},                                              /* hour 24 */
-        {"\x01\x01\x00", 3},                                      /* cut short */
-        {"\x01\x00\x00\x00", 4},                                  /* an hour of none */
-        {"\x02\x01\x00\x00\x02\x01\x00\x00", 8},                  /* the same hour again */
-        {"\x03\x01\x00\x00\x02\x01\x00\x00", 8},                  /* descending */
-        {"\x03\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x00\x00", 12}, /* more than there can be */
+        {"\x18", 1},                                          /* hour 24 */
+        {"\x01\x01", 2},                                      /* cut short */
+        {"\x01\x00\x00", 3},                                  /* an hour of none */
+        {"\x02\x01\x00\x02\x01\x00", 6},                      /* the same hour again */
+        {"\x03\x01\x00\x02\x01\x00", 6},                      /* descending */
+        {"\x21\x01\x00\x05", 4},                              /* a weight without its time */
+        {"\x03\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x00", 11}, /* more than there can be */
     };
-    const struct hour_sums day = {1, FIGURES_WEIGHT_ONE, 5};
+    const struct hour_sums day = {1, FIGURES_WEIGHT_ONE, 5, 0};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct hours h = {0};
         ck_assert_msg(!hours_add_encoded(&h, bad[i].bytes, bad[i].len, &day), "%zu", i);
