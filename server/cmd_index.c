@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/file.h"
+#include "base/key_set.h"
 #include "base/parallel.h"
 #include "server/child_limits.h"
 #include "server/cmd.h"
@@ -16,20 +18,35 @@
 
 #define LINE_MAX_BYTES ((size_t)64 << 10)
 #define JOBS_MAX       256
+#define MAPS_MAX       64
+#define KNOWN_BYTES    ((size_t)1 << 30) /* of the list of known objects */
 
 struct arguments {
     const char *file;
     const char *out_dir;
     const char *name;
     size_t jobs;
+    const char *maps[MAPS_MAX];
+    size_t map_count;
+    const char *known; /* a file of digests */
     bool objects;
     bool digested;
     uint8_t sha256[SHA256_SIZE]; /* where `digested` */
+    bool keep_maps;
     bool limited;
     struct child_limits limits;
 };
 
-enum { OPT_JOBS = 256, OPT_OBJECTS, OPT_LIMITS, OPT_NAME, OPT_SHA256 };
+enum {
+    OPT_JOBS = 256,
+    OPT_OBJECTS,
+    OPT_LIMITS,
+    OPT_NAME,
+    OPT_SHA256,
+    OPT_MAP,
+    OPT_KEEP_MAPS,
+    OPT_KNOWN
+};
 
 static const struct option OPTIONS[] = {
     {"output", required_argument, NULL, 'o'},
@@ -38,6 +55,9 @@ static const struct option OPTIONS[] = {
     {"limits", required_argument, NULL, OPT_LIMITS},
     {"name", required_argument, NULL, OPT_NAME},
     {"sha256", required_argument, NULL, OPT_SHA256},
+    {"symbol-map", required_argument, NULL, OPT_MAP},
+    {"keep-maps", no_argument, NULL, OPT_KEEP_MAPS},
+    {"known", required_argument, NULL, OPT_KNOWN},
     {NULL, 0, NULL, 0},
 };
 
@@ -75,6 +95,18 @@ static int parse_option(int option, const char *value, struct arguments *a)
         if (!a->digested)
             return cmd_usage(&cmd_index, "--sha256 needs 64 hexadecimal digits");
         return CMD_OK;
+    case OPT_MAP:
+        if (a->map_count == MAPS_MAX)
+            return cmd_usage(&cmd_index, "--symbol-map at most %d times; a folder of maps is one",
+                             MAPS_MAX);
+        a->maps[a->map_count++] = value;
+        return CMD_OK;
+    case OPT_KEEP_MAPS:
+        a->keep_maps = true;
+        return CMD_OK;
+    case OPT_KNOWN:
+        a->known = value;
+        return CMD_OK;
     case OPT_LIMITS:
         a->limited = true;
         if (child_limits_parse(value, &a->limits, &err) != ERR_OK)
@@ -107,6 +139,9 @@ static int parse_arguments(int argc, char **argv, struct arguments *a)
     return CMD_OK;
 }
 
+static const char *const STATES[] = {
+    [SLICE_INDEXED] = "indexed", [SLICE_FAILED] = "failed", [SLICE_KNOWN] = "known"};
+
 static void put_slice(struct buf *b, const struct slice_report *s)
 {
     char uuid[UUID_TEXT_SIZE];
@@ -121,7 +156,7 @@ static void put_slice(struct buf *b, const struct slice_report *s)
                ",\"functions\":%" PRIu64 ",\"lines\":%" PRIu64 ",\"inlines\":%" PRIu64
                ",\"has_dwarf\":%s,\"index_bytes\":%" PRIu64 ",\"state\":\"%s\",\"reason\":",
                s->functions, s->lines, s->inlines, s->has_dwarf ? "true" : "false", s->index_bytes,
-               s->state == SLICE_INDEXED ? "indexed" : "failed");
+               STATES[s->state]);
     buf_json_string(b, s->reason);
     buf_printf(b, ",\"text_vmaddr\":\"0x%" PRIx64 "\",\"text_size\":%" PRIu64, s->text_vmaddr,
                s->text_size);
@@ -129,9 +164,15 @@ static void put_slice(struct buf *b, const struct slice_report *s)
     buf_json_string(b, *s->object_sha256 ? s->object_sha256 : NULL);
     buf_printf(b, ",\"object_bytes\":%" PRIu64 ",\"index_file\":", s->object_bytes);
     buf_json_string(b, *s->index_file ? s->index_file : NULL);
-    buf_puts(b, ",\"member\":");
+    buf_printf(b, ",\"hidden\":%" PRIu64 ",\"member\":", s->hidden);
     buf_json_string(b, s->member);
     buf_puts(b, "}\n");
+}
+
+static void print_line(const struct buf *line)
+{
+    if (!line->failed && fwrite(line->data, 1, line->len, stdout) == line->len)
+        fflush(stdout);
 }
 
 /* One line, flushed: who reads us learns of each slice at once. */
@@ -140,8 +181,47 @@ static void print_slice(void *ctx, const struct slice_report *report)
     struct buf *line = ctx;
     buf_clear(line);
     put_slice(line, report);
-    if (!line->failed && fwrite(line->data, 1, line->len, stdout) == line->len)
-        fflush(stdout);
+    print_line(line);
+}
+
+/* The last line, when there is more to tell than slices. */
+static void print_totals(struct buf *line, const struct symbol_index_totals *t)
+{
+    if (t->maps == 0 && t->others == 0)
+        return;
+    buf_clear(line);
+    buf_printf(line, "{\"state\":\"totals\",\"maps\":%" PRIu64 ",\"others\":%" PRIu64 "}\n",
+               t->maps, t->others);
+    print_line(line);
+}
+
+/* --- what is there already -------------------------------------------------------------------- */
+
+static bool is_known(void *ctx, const uint8_t sha256[SHA256_SIZE])
+{
+    return key_set_find(ctx, sha256) != NULL;
+}
+
+/* A file of digests, 32 bytes each. */
+static enum err load_known(const char *path, struct key_set *set, struct error *err)
+{
+    struct buf b;
+    buf_init(&b, KNOWN_BYTES);
+    enum err rc = file_read(path, &b, err);
+    for (size_t at = 0; rc == ERR_OK && at + SHA256_SIZE <= b.len; at += SHA256_SIZE) {
+        if (!key_set_at(set, b.data + at))
+            rc = error_set(err, ERR_NO_MEMORY, "no memory for what is known");
+    }
+    buf_done(&b);
+    return rc;
+}
+
+static enum err load_maps(const struct arguments *a, struct symbol_maps *maps, struct error *err)
+{
+    enum err rc = maps ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for symbol maps");
+    for (size_t i = 0; rc == ERR_OK && i < a->map_count; i++)
+        rc = symbol_maps_add(maps, a->maps[i], err);
+    return rc;
 }
 
 /* A dSYM as a build leaves it is a folder: the one file in it. */
@@ -180,17 +260,33 @@ static int index_with(const struct arguments *a, const struct parallel_for *para
 {
     struct buf line;
     struct error err = {.code = ERR_OK};
+    struct symbol_index_totals totals = {0};
+    struct symbol_maps *maps = symbol_maps_new();
+    struct key_set known;
     const struct symbol_index_options options = {
         .out_dir = a->out_dir,
         .limits = ARCHIVE_LIMITS_DEFAULT,
         .parallel = parallel,
         .keep_objects = a->objects,
+        .keep_maps = a->keep_maps,
+        .maps = maps,
+        .known = a->known ? is_known : NULL,
+        .known_ctx = &known,
         .name = a->name,
         .sha256 = a->digested ? a->sha256 : NULL,
     };
     buf_init(&line, LINE_MAX_BYTES);
-    enum err e = symbol_index_build(a->file, &options, print_slice, &line, &err);
+    key_set_init(&known, SHA256_SIZE, 0);
+    enum err e = load_maps(a, maps, &err);
+    if (e == ERR_OK && a->known)
+        e = load_known(a->known, &known, &err);
+    if (e == ERR_OK)
+        e = symbol_index_build(a->file, &options, print_slice, &line, &totals, &err);
+    if (e == ERR_OK)
+        print_totals(&line, &totals);
     buf_done(&line);
+    key_set_done(&known);
+    symbol_maps_free(maps);
     if (e == ERR_OK)
         return CMD_OK;
     cmd_failed(&cmd_index, &err);
@@ -231,21 +327,30 @@ static int run(int argc, char **argv)
 const struct cmd cmd_index = {
     .name = "index",
     .help = "symbol files to index files: dSYM, Mach-O, ELF; bare, zip, tar, gzip",
-    .synopsis = "FILE -o DIR [--jobs N] [--objects] [--sha256 HEX] [--name NAME] [--limits LIST]",
+    .synopsis = "FILE -o DIR [--symbol-map FILE|DIR] [--jobs N] [--objects] [--sha256 HEX]\n"
+                "             [--name NAME] [--keep-maps] [--known FILE] [--limits LIST]",
     .details =
         "FILE: a dSYM (folder), an archive with dSYMs at any depth, or an object file.\n"
         "Writes DIR/UUID.gsym for each architecture slice of each object file in FILE\n"
         "(DIR/UUID.2.gsym for a second object of the same UUID), and one JSON line a slice:\n"
-        "uuid, name, arch, functions, lines, inlines, has_dwarf, index_bytes, state (indexed\n"
-        "or failed), reason (or null; beside \"indexed\" it is a warning), text_vmaddr,\n"
-        "text_size, object_sha256 (of a bare object null, without --objects and --sha256),\n"
-        "object_bytes, index_file, member (path in the archive).\n"
+        "uuid, name, arch, functions, lines, inlines, has_dwarf, index_bytes, state (indexed,\n"
+        "failed, or known: see --known), reason (or null; beside \"indexed\" it is a warning),\n"
+        "text_vmaddr, text_size, object_sha256 (of a bare object null, without --objects and\n"
+        "--sha256), object_bytes, index_file, hidden (names that no symbol map restored),\n"
+        "member (path in the archive). A last line of the state totals says how many symbol maps "
+        "and how many files that are nothing were there.\n"
+        "\n"
+        "Names that the App Store hid (__hidden#12_) are restored by UUID.bcsymbolmap files in\n"
+        "FILE (with the UUID.plist of the dSYM, where its UUID is another one), or given:\n"
         "\n"
         "  -o, --output DIR  made when it is not there\n"
+        "  --symbol-map PATH UUID.bcsymbolmap, UUID.plist, or a folder of them; more than once\n"
         "  --jobs N          threads (default 1); the result does not depend on it\n"
         "  --objects         also leave each object file in DIR, named by its SHA-256\n"
         "  --sha256 HEX      of FILE, where it is an object and has been hashed already\n"
         "  --name NAME       of a bare object that says none itself (default: FILE's name)\n"
+        "  --keep-maps       also leave symbol maps of FILE in DIR\n"
+        "  --known FILE      SHA-256 digests, 32 bytes each: such objects are not indexed anew\n"
         "  --limits LIST     data=BYTES,cpu=SECONDS,file=BYTES: give up everything else, as\n"
         "                    the daemon's own child does\n"
         "\n"

@@ -40,7 +40,7 @@ struct walk {
     uint64_t upload_bytes;
     uint64_t unpacked;
     uint32_t members;
-    size_t objects;
+    struct archive_counts counts;
     int64_t data_end; /* zip: where the last member's bytes ended in the upload */
     uint8_t *window;
 };
@@ -221,8 +221,8 @@ static enum err read_piece(struct walk *w, size_t size, const char *name, uint64
     return check_limits(w, *member, name, err);
 }
 
-/* Hands over an object whose first `len` bytes are in the window. */
-static enum err copy_object(struct walk *w, const char *name, size_t len, uint64_t member,
+/* Hands over a member whose first `len` bytes are in the window. */
+static enum err copy_member(struct walk *w, const char *name, size_t len, uint64_t member,
                             struct error *err)
 {
     int fd = w->visitor->open(w->visitor->ctx, name, err);
@@ -237,7 +237,6 @@ static enum err copy_object(struct walk *w, const char *name, size_t len, uint64
     struct error ignored;
     enum err closed =
         w->visitor->close(w->visitor->ctx, fd, e == ERR_OK, e == ERR_OK ? err : &ignored);
-    w->objects++;
     return e == ERR_OK ? closed : e;
 }
 
@@ -248,8 +247,16 @@ static enum err read_member(struct walk *w, const char *name, struct error *err)
     enum err e = read_piece(w, HEAD_SIZE, name, &member, &len, err);
     if (e != ERR_OK)
         return e;
-    if (object_recognize(w->window, len))
-        return copy_object(w, name, len, member, err);
+    const struct archive_visitor *v = w->visitor;
+    if (object_recognize(w->window, len)) {
+        w->counts.objects++;
+        return copy_member(w, name, len, member, err);
+    }
+    if (v->wants && v->wants(v->ctx, name, w->window, len)) {
+        w->counts.wanted++;
+        return copy_member(w, name, len, member, err);
+    }
+    w->counts.others++;
     /* A zip's other members can be stepped over; in a stream they have to be gone through. */
     while (e == ERR_OK && len > 0 && w->kind != KIND_ZIP)
         e = read_piece(w, WINDOW, name, &member, &len, err);
@@ -326,7 +333,8 @@ static enum err open_upload(const char *path, struct walk *w, int *ret_fd, struc
 }
 
 enum err archive_walk(const char *path, const struct archive_limits *limits,
-                      const struct archive_visitor *visitor, size_t *ret_objects, struct error *err)
+                      const struct archive_visitor *visitor, struct archive_counts *ret,
+                      struct error *err)
 {
     struct walk w = {.limits = limits, .visitor = visitor};
     int fd = -1;
@@ -340,7 +348,7 @@ enum err archive_walk(const char *path, const struct archive_limits *limits,
     if (e == ERR_OK && !empty)
         e = walk_entries(&w, err);
     if (e == ERR_OK)
-        *ret_objects = w.objects;
+        *ret = w.counts;
     if (w.archive)
         archive_read_free(w.archive);
     archive_gzip_close(w.gzip);

@@ -32,8 +32,9 @@ extern const struct archive_limits ARCHIVE_LIMITS_DEFAULT;
 
 /* What the walker does with an object member. `open` answers a descriptor to write to (owned by
  * the visitor) or -1 with `err`; `close` is told whether all its bytes were written. A member that
- * is no object is never opened. */
+ * is no object is opened only when `wants` says so of its name and first bytes (NULL: never). */
 struct archive_visitor {
+    bool (*wants)(void *ctx, const char *member, const void *head, size_t len);
     int (*open)(void *ctx, const char *member, struct error *err);
     enum err (*close)(void *ctx, int fd, bool complete, struct error *err);
     void *ctx;
@@ -42,10 +43,16 @@ struct archive_visitor {
 /* True when the first bytes are an archive or compressed stream this module reads, or an object. */
 bool archive_recognize(const void *head, size_t len);
 
+struct archive_counts {
+    size_t objects; /* members that were handed over as objects (0 is no error here) */
+    size_t wanted;  /* other members that were handed over */
+    size_t others;  /* files that are nothing for us; the Finder's own are not counted */
+};
+
 /* Walks the upload at `path`. ERR_FORMAT damaged, ERR_LIMIT a cap, ERR_UNSUPPORTED encrypted and
- * the like. `ret_objects`: how many members were objects (0 is no error here). */
+ * the like. */
 enum err archive_walk(const char *path, const struct archive_limits *limits,
-                      const struct archive_visitor *visitor, size_t *ret_objects,
+                      const struct archive_visitor *visitor, struct archive_counts *ret,
                       struct error *err);
 
 #endif

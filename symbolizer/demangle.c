@@ -4,6 +4,7 @@
 
 #include "symbolizer/demangle_parts.h"
 #include "symbolizer/demangle_swift.h"
+#include "symbolizer/symbol_map.h"
 
 typedef bool (*part)(const char *name, char *out, size_t size);
 
@@ -11,6 +12,18 @@ static bool no_part(const char *name, char *out, size_t size)
 {
     (void)name, (void)out, (void)size;
     return false;
+}
+
+/* What the store hid, and no map said: the number is another one in every build. */
+static bool demangle_hidden(const char *name, char *out, size_t size)
+{
+    struct demangle_out o;
+    if (!symbol_map_is_hidden(name))
+        return false;
+    demangle_out_init(&o, out, size);
+    demangle_puts(&o, "<hidden>");
+    demangle_out_end(&o);
+    return true;
 }
 
 /* In this order: a block of a C++ function is a block first, and old Rust names look like C++. A
@@ -23,6 +36,7 @@ static const struct rule {
 } rules[] = {
     {"-[", 0, no_part, no_part},
     {"+[", 0, no_part, no_part},
+    {"__hidden#", 0, demangle_hidden, demangle_hidden},
     {"__", 0, demangle_objc, demangle_objc_own},
     {"_R", 0, demangle_rust, demangle_rust},
     {"__R", 1, demangle_rust, demangle_rust},

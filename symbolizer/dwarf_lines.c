@@ -426,6 +426,14 @@ static bool is_ordered(const struct dwarf_lines *l)
     return true;
 }
 
+static void restore_names(struct symbol_map *map, struct dwarf_lines *l)
+{
+    for (size_t i = 0; i < l->directory_count; i++)
+        l->directories[i] = symbol_map_name(map, l->directories[i]);
+    for (size_t i = 0; i < l->file_count; i++)
+        l->files[i].name = symbol_map_name(map, l->files[i].name);
+}
+
 const char *dwarf_lines_read(struct dwarf *d, const struct dwarf_unit *u, struct dwarf_lines *l)
 {
     struct header h = {0};
@@ -434,6 +442,8 @@ const char *dwarf_lines_read(struct dwarf *d, const struct dwarf_unit *u, struct
     if (!u->has_lines)
         return NULL;
     const char *damage = read_header(d, u, l, &h);
+    if (d->map)
+        restore_names(d->map, l);
     if (damage)
         return damage;
     if (!dwarf_spend(d, cursor_left(&h.program)))

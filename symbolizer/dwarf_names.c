@@ -135,7 +135,7 @@ static bool pass_die(struct scope_walk *w, const struct dwarf_abbrev *a, struct 
         return false;
     /* An unnamed class is no help to a reader; an unnamed namespace is what C++ calls it. */
     if (e.name || a->tag == DW_TAG_namespace)
-        w->open[w->open_count++] = (struct scope){depth, e.name};
+        w->open[w->open_count++] = (struct scope){depth, symbol_map_name(w->d->map, e.name)};
     return true;
 }
 

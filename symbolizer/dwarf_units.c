@@ -269,6 +269,7 @@ static void read_unit_die(void *ctx, size_t i, size_t worker)
                 take_attribute(u, spec->attribute, &v);
         }
     }
+    u->comp_dir = symbol_map_name(d->map, u->comp_dir);
 }
 
 /* --- opening ----------------------------------------------------------------------------------- */
@@ -306,6 +307,7 @@ enum err dwarf_open(const struct object *o, const struct parallel_for *parallel,
     d->swap = info->swap;
     d->thumb = info->thumb;
     d->address_size = info->address_size;
+    d->map = object_symbol_map(o);
     d->code = object_code(o, &d->code_count);
     take_sections(d, o);
     enum err code = ERR_OK;

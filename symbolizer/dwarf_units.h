@@ -57,6 +57,7 @@ struct dwarf {
     bool swap;
     bool thumb;
     uint8_t address_size;
+    struct symbol_map *map;          /* of hidden names, or NULL */
     const struct object_range *code; /* the object's executable sections */
     size_t code_count;
     struct dwarf_unit *units;

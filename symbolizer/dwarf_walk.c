@@ -55,7 +55,7 @@ void debug_unit_done(struct debug_unit *u)
 static bool push_name(struct walk *k, const struct dwarf_name *name, uint32_t *ret)
 {
     struct debug_unit *out = k->out;
-    const char *text = name->linkage ? name->linkage : name->name;
+    const char *text = symbol_map_name(k->d->map, name->linkage ? name->linkage : name->name);
     *ret = 0;
     if (!text)
         return true;

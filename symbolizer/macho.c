@@ -43,6 +43,7 @@ struct macho {
     struct cursor symbols; /* the nlist entries */
     struct cursor strings;
     struct cursor starts; /* LC_FUNCTION_STARTS */
+    struct symbol_map *map;
 };
 
 struct section {
@@ -461,6 +462,12 @@ out:
     return e;
 }
 
+static void macho_set_map(void *reader, struct symbol_map *map)
+{
+    struct macho *m = reader;
+    m->map = map;
+}
+
 static const struct object_range *macho_code(const void *reader, size_t *ret_count)
 {
     const struct macho *m = reader;
@@ -495,7 +502,7 @@ static bool read_symbol(const struct macho *m, struct cursor *c, struct object_s
     const char *text = cursor_cstr(&strings);
     if (!text)
         return false;
-    text += *text == '_';
+    text = symbol_map_symbol(m->map, text);
     if (!*text)
         return false;
     *ret = (struct object_symbol){
@@ -560,6 +567,7 @@ const struct object_reader MACHO_READER = {
     .slices = macho_slices,
     .open = macho_open,
     .close = macho_close,
+    .set_map = macho_set_map,
     .section = macho_section,
     .code = macho_code,
     .symbols = macho_symbols,

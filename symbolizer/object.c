@@ -18,6 +18,7 @@ struct object {
     const void *data;
     uint64_t size;
     bool mapped;
+    struct symbol_map *map;
 };
 
 static const struct object_reader *const READERS[] = {&MACHO_READER, &ELF_READER};
@@ -149,6 +150,18 @@ void object_release(const struct object *o, const char *name)
     end = end / page * page;
     if (from < end)
         madvise((void *)from, end - from, MADV_DONTNEED);
+}
+
+void object_set_symbol_map(struct object *o, struct symbol_map *map)
+{
+    o->map = map;
+    if (o->reader->set_map)
+        o->reader->set_map(o->file, map);
+}
+
+struct symbol_map *object_symbol_map(const struct object *o)
+{
+    return o->map;
 }
 
 const struct object_range *object_code(const struct object *o, size_t *ret_count)

@@ -24,6 +24,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/uuid.h"
+#include "symbolizer/symbol_map.h"
 
 #define OBJECT_ARCH_SIZE    16
 #define OBJECT_BUILD_ID_MAX 64
@@ -100,6 +101,11 @@ bool object_section(const struct object *o, const char *name, struct cursor *ret
 void object_set_mapped(struct object *o);
 /* The section is not needed for now; asked for once more it is read from the file again. */
 void object_release(const struct object *o, const char *name);
+
+/* Hidden names (`__hidden#N_`) are read as this map has them, in DWARF and in the symbol table; the
+ * map stays the caller's. NULL: as they are. Before the object is read. */
+void object_set_symbol_map(struct object *o, struct symbol_map *map);
+struct symbol_map *object_symbol_map(const struct object *o);
 
 /* Executable sections, ascending, disjoint. */
 const struct object_range *object_code(const struct object *o, size_t *ret_count);

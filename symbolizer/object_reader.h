@@ -25,6 +25,8 @@ struct object_reader {
     enum err (*open)(const void *data, uint64_t size, struct object_info *ret_info, void **ret,
                      struct error *err);
     void (*close)(void *reader);
+    /* Of formats that hide names; else NULL. */
+    void (*set_map)(void *reader, struct symbol_map *map);
     bool (*section)(const void *reader, const char *name, struct cursor *ret);
     const struct object_range *(*code)(const void *reader, size_t *ret_count);
     enum err (*symbols)(const void *reader, struct arena *arena, struct object_symbol **ret,

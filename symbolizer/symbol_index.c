@@ -10,215 +10,11 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "symbolizer/debug_info.h"
-#include "symbolizer/gsym_write.h"
-#include "symbolizer/object.h"
+#include "symbolizer/index_run.h"
+#include "symbolizer/vec.h"
 
-#define PATH_SIZE  4096
-#define WINDOW     ((size_t)256 << 10)
-#define TEMP_NAME  "object.tmp"
-#define INDEX_NAME (UUID_TEXT_SIZE + 16) /* "UUID.4096.gsym" */
-
-struct run {
-    const char *path;
-    const struct symbol_index_options *options;
-    void (*slice)(void *ctx, const struct slice_report *report);
-    void *ctx;
-    uint8_t (*objects)[SHA256_SIZE]; /* what was seen in this upload */
-    size_t object_count;
-    struct uuid *uuids; /* of the index files written */
-    size_t uuid_count;
-    size_t reports;
-    struct error first; /* the first refusal, the reason when there is nothing else */
-    char *member;       /* of the object that is being unpacked */
-};
-
-/* The digest of an object, made beside the work on it where a thread is to spare. */
-struct hashing {
-    const struct parallel_for *parallel; /* NULL: done */
-    int fd;
-    bool unwanted; /* there is none */
-    uint8_t digest[SHA256_SIZE];
-    enum err code;
-    struct error error;
-};
-
-/* One object file, while it is mapped. */
-struct source {
-    const uint8_t *data;
-    uint64_t size;
-    const char *member;
-    char name[OBJECT_NAME_SIZE];
-    struct hashing *hashing;
-    char sha256[SHA256_TEXT_SIZE]; /* from the first report on */
-};
-
-static bool path_in(const struct run *r, const char *name, char out[PATH_SIZE])
-{
-    int len = snprintf(out, PATH_SIZE, "%s/%s", r->options->out_dir, name);
-    return len > 0 && len < PATH_SIZE;
-}
-
-/* "Shop" of "…/DWARF/Shop", "libx.so" of "usr/lib/debug/libx.so.debug". */
-static void name_of(const char *path, char out[OBJECT_NAME_SIZE])
-{
-    static const char *const endings[] = {".gz", ".debug", ".dbg", ".dSYM"};
-    const char *slash = strrchr(path, '/');
-    snprintf(out, OBJECT_NAME_SIZE, "%s", slash ? slash + 1 : path);
-    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-        size_t len = strlen(out);
-        size_t ending = strlen(endings[i]);
-        if (len > ending && strcmp(out + len - ending, endings[i]) == 0)
-            out[len - ending] = 0;
-    }
-}
-
-/* For objects that say no name themselves. */
-static void fallback_name(const struct run *r, const char *member, char out[OBJECT_NAME_SIZE])
-{
-    if (!*member && r->options->name)
-        snprintf(out, OBJECT_NAME_SIZE, "%s", r->options->name);
-    else
-        name_of(*member ? member : r->path, out);
-}
-
-static void settle_hash(struct source *s)
-{
-    parallel_wait(s->hashing->parallel);
-    s->hashing->parallel = NULL;
-    if (!s->hashing->unwanted)
-        sha256_format(s->hashing->digest, s->sha256);
-}
-
-static void report(struct run *r, struct source *s, struct slice_report *slice)
-{
-    settle_hash(s);
-    if (s->hashing->code != ERR_OK)
-        return; /* ends the whole */
-    slice->member = s->member;
-    if (!slice->name || !*slice->name)
-        slice->name = s->name;
-    if (!slice->arch)
-        slice->arch = "";
-    if (!slice->index_file)
-        slice->index_file = "";
-    slice->object_bytes = s->size;
-    snprintf(slice->object_sha256, sizeof(slice->object_sha256), "%s", s->sha256);
-    r->reports++;
-    r->slice(r->ctx, slice);
-}
-
-static void refuse(struct run *r, struct source *s, struct slice_report *slice,
-                   const struct error *why)
-{
-    slice->state = SLICE_FAILED;
-    slice->reason = why->text;
-    if (r->first.code == ERR_OK && *s->member)
-        error_set(&r->first, why->code, "%s: %s", s->member, why->text);
-    else if (r->first.code == ERR_OK)
-        r->first = *why;
-    report(r, s, slice);
-}
-
-/* "UUID.gsym", or "UUID.2.gsym" for the second object of one UUID. */
-static void next_index_name(const struct run *r, const struct uuid *uuid, char out[INDEX_NAME])
-{
-    char text[UUID_TEXT_SIZE];
-    size_t n = 1;
-    for (size_t i = 0; i < r->uuid_count; i++)
-        n += uuid_equal(&r->uuids[i], uuid);
-    uuid_format(uuid, text);
-    if (n == 1)
-        snprintf(out, INDEX_NAME, "%s.gsym", text);
-    else
-        snprintf(out, INDEX_NAME, "%s.%zu.gsym", text, n);
-}
-
-static enum err write_index(struct run *r, const struct source *s, const struct object *o,
-                            struct slice_report *slice, char index_file[INDEX_NAME], char *warning,
-                            size_t warning_size, struct error *err)
-{
-    char path[PATH_SIZE];
-    struct debug_info *d = NULL;
-    const struct object_info *info = object_info(o);
-    next_index_name(r, &info->uuid, index_file);
-    enum err e = debug_info_build(o, r->options->parallel, &d, err);
-    if (e != ERR_OK)
-        return e;
-    /* All that the index takes was copied out of the file: its pages need not stay beside it. What is
-     * asked for once more is read again from the mapping. */
-    madvise((void *)(uintptr_t)s->data, (size_t)s->size, MADV_DONTNEED);
-    const struct debug_info_counts *counts = debug_info_counts(d);
-    slice->functions = counts->functions;
-    slice->lines = counts->lines;
-    slice->inlines = counts->inlines;
-    snprintf(warning, warning_size, "%s", counts->warning);
-    if (counts->functions == 0)
-        e = error_set(err, ERR_INVALID, "no functions: neither debug information nor symbols%s%s",
-                      *warning ? ": " : "", warning);
-    else if (!path_in(r, index_file, path))
-        e = error_set(err, ERR_INVALID, "the path of the output folder is too long");
-    else
-        e = gsym_write(d, info, path, r->options->parallel, &slice->index_bytes, err);
-    debug_info_free(d);
-    return e;
-}
-
-/* A slice that is at fault fails alone; a disk that is (full, broken) ends the run. */
-static enum err index_slice(struct run *r, struct source *s, const struct object_slice *part,
-                            struct error *ret_err)
-{
-    char index_file[INDEX_NAME] = "";
-    char warning[256] = "";
-    struct error err = {.code = ERR_OK};
-    struct slice_report slice = {.state = SLICE_INDEXED};
-    struct object *o = NULL;
-    if (object_open(s->data + part->offset, part->size, &o, &err) != ERR_OK) {
-        refuse(r, s, &slice, &err);
-        return ERR_OK;
-    }
-    object_set_mapped(o);
-    const struct object_info *info = object_info(o);
-    slice.uuid = info->uuid;
-    slice.name = info->name;
-    slice.arch = info->arch;
-    slice.has_dwarf = info->has_dwarf;
-    slice.text_vmaddr = info->text_vmaddr;
-    slice.text_size = info->text_size;
-    enum err e = write_index(r, s, o, &slice, index_file, warning, sizeof(warning), &err);
-    if (e == ERR_OK) {
-        r->uuids[r->uuid_count++] = info->uuid;
-        slice.index_file = index_file;
-        slice.reason = *warning ? warning : NULL;
-        report(r, s, &slice);
-    } else if (e != ERR_IO) {
-        refuse(r, s, &slice, &err);
-        e = ERR_OK;
-    }
-    object_close(o);
-    return e == ERR_OK ? ERR_OK : error_set(ret_err, e, "%s", err.text);
-}
-
-static enum err index_object(struct run *r, struct source *s, struct error *err)
-{
-    struct object_slice slices[OBJECT_SLICES_MAX];
-    size_t count = 0;
-    struct error problem = {.code = ERR_OK};
-    struct error refused = {.code = ERR_OK};
-    if (object_slices(s->data, s->size, slices, &count, &problem, &refused) != ERR_OK)
-        problem = refused;
-    if (r->reports + count + 1 > SYMBOL_INDEX_SLICES_MAX)
-        return error_set(err, ERR_LIMIT, "more than %d slices in one upload",
-                         SYMBOL_INDEX_SLICES_MAX);
-    if (problem.code != ERR_OK) {
-        struct slice_report slice = {.state = SLICE_FAILED};
-        refuse(r, s, &slice, &problem);
-    }
-    enum err e = ERR_OK;
-    for (size_t i = 0; i < count && e == ERR_OK; i++)
-        e = index_slice(r, s, &slices[i], err);
-    return e;
-}
+#define WINDOW    ((size_t)256 << 10)
+#define TEMP_NAME "object.tmp"
 
 /* By read(2), not through the map: the pages would count as our memory. */
 static enum err hash_file(int fd, uint8_t digest[SHA256_SIZE], struct error *err)
@@ -247,32 +43,28 @@ static enum err hash_file(int fd, uint8_t digest[SHA256_SIZE], struct error *err
 }
 
 /* Remembers an object; `ret_seen` when it was in this upload before. */
-static enum err remember(struct run *r, const uint8_t digest[SHA256_SIZE], bool *ret_seen,
+static enum err remember(struct index_run *r, const uint8_t digest[SHA256_SIZE], bool *ret_seen,
                          struct error *err)
 {
-    for (size_t i = 0; i < r->object_count; i++) {
-        if (memcmp(r->objects[i], digest, SHA256_SIZE) == 0) {
-            *ret_seen = true;
-            return ERR_OK;
-        }
-    }
-    if (r->object_count == SYMBOL_INDEX_SLICES_MAX)
+    uint64_t *times = key_set_at(&r->objects, digest);
+    if (!times)
+        return error_set(err, ERR_NO_MEMORY, "no memory to index");
+    if (r->objects.count > SYMBOL_INDEX_SLICES_MAX)
         return error_set(err, ERR_LIMIT, "more than %d object files in one upload",
                          SYMBOL_INDEX_SLICES_MAX);
-    memcpy(r->objects[r->object_count++], digest, SHA256_SIZE);
-    *ret_seen = false;
+    *ret_seen = (*times)++ > 0;
     return ERR_OK;
 }
 
 static void hash_beside(void *ctx)
 {
-    struct hashing *h = ctx;
+    struct index_hashing *h = ctx;
     h->code = hash_file(h->fd, h->digest, &h->error);
 }
 
 /* Maps and indexes the object in `fd`. */
-static enum err index_mapped(struct run *r, int fd, const char *member, const char *name,
-                             struct hashing *hashing, struct error *err)
+static enum err index_mapped(struct index_run *r, int fd, const char *member, const char *name,
+                             struct index_hashing *hashing, struct error *err)
 {
     struct stat st;
     if (fstat(fd, &st) != 0)
@@ -280,17 +72,17 @@ static enum err index_mapped(struct run *r, int fd, const char *member, const ch
     void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (map == MAP_FAILED)
         return error_errno(err, errno, "cannot map an object");
-    struct source s = {
+    struct index_source s = {
         .data = map, .size = (uint64_t)st.st_size, .member = member, .hashing = hashing};
     snprintf(s.name, sizeof(s.name), "%s", name);
-    enum err e = index_object(r, &s, err);
+    enum err e = index_whole_object(r, &s, err);
     munmap(map, (size_t)st.st_size);
     return e;
 }
 
 /* The first object of an upload cannot have been seen: its digest is made while it is indexed. */
-static enum err index_first(struct run *r, int fd, const char *member, const char *name,
-                            struct hashing *hashing, struct error *err)
+static enum err index_first(struct index_run *r, int fd, const char *member, const char *name,
+                            struct index_hashing *hashing, struct error *err)
 {
     bool seen;
     hashing->parallel = r->options->parallel;
@@ -303,10 +95,10 @@ static enum err index_first(struct run *r, int fd, const char *member, const cha
 
 /* Indexes a bare object without reading it a second time for its digest: that is known, or nobody
  * asks for it. */
-static enum err index_unhashed(struct run *r, int fd, const char *name,
+static enum err index_unhashed(struct index_run *r, int fd, const char *name,
                                char sha256[SHA256_TEXT_SIZE], struct error *err)
 {
-    struct hashing hashing = {.fd = fd, .unwanted = !r->options->sha256};
+    struct index_hashing hashing = {.fd = fd, .unwanted = !r->options->sha256};
     if (r->options->sha256) {
         memcpy(hashing.digest, r->options->sha256, SHA256_SIZE);
         sha256_format(hashing.digest, sha256);
@@ -316,12 +108,12 @@ static enum err index_unhashed(struct run *r, int fd, const char *name,
 
 /* Hashes and indexes the object in `fd`, unless it was seen. `sha256` is filled in any case but
  * failure. */
-static enum err index_file(struct run *r, int fd, const char *member, const char *name,
+static enum err index_file(struct index_run *r, int fd, const char *member, const char *name,
                            char sha256[SHA256_TEXT_SIZE], bool *ret_seen, struct error *err)
 {
-    struct hashing hashing = {.fd = fd};
+    struct index_hashing hashing = {.fd = fd};
     enum err e;
-    if (r->object_count == 0 && parallel_beside(r->options->parallel, hash_beside, &hashing)) {
+    if (r->objects.count == 0 && parallel_beside(r->options->parallel, hash_beside, &hashing)) {
         *ret_seen = false;
         e = index_first(r, fd, member, name, &hashing, err);
     } else {
@@ -336,10 +128,10 @@ static enum err index_file(struct run *r, int fd, const char *member, const char
     return e;
 }
 
-static int create_temp(const struct run *r, struct error *err)
+static int create_temp(const struct index_run *r, struct error *err)
 {
-    char path[PATH_SIZE];
-    if (!path_in(r, TEMP_NAME, path)) {
+    char path[INDEX_PATH_SIZE];
+    if (!index_path(r, TEMP_NAME, path)) {
         error_set(err, ERR_INVALID, "the path of the output folder is too long");
         return -1;
     }
@@ -350,17 +142,18 @@ static int create_temp(const struct run *r, struct error *err)
     return fd;
 }
 
-/* The temporary file becomes the object `sha256`, or goes. */
-static enum err settle_temp(const struct run *r, int fd, const char *sha256, struct error *err)
+/* The temporary file gets its name, or goes (NULL). */
+static enum err settle_temp(const struct index_run *r, int fd, const char *keep_as,
+                            struct error *err)
 {
-    char from[PATH_SIZE], to[PATH_SIZE];
-    if (!path_in(r, TEMP_NAME, from))
+    char from[INDEX_PATH_SIZE], to[INDEX_PATH_SIZE];
+    if (!index_path(r, TEMP_NAME, from))
         return error_set(err, ERR_INVALID, "the path of the output folder is too long");
-    if (!sha256 || !r->options->keep_objects) {
+    if (!keep_as) {
         unlink(from);
         return ERR_OK;
     }
-    if (!path_in(r, sha256, to))
+    if (!index_path(r, keep_as, to))
         return error_set(err, ERR_INVALID, "the path of the output folder is too long");
     if (fsync(fd) != 0 || rename(from, to) != 0) {
         enum err e = error_errno(err, errno, "cannot keep an object");
@@ -372,7 +165,7 @@ static enum err settle_temp(const struct run *r, int fd, const char *sha256, str
 
 static int open_member(void *ctx, const char *member, struct error *err)
 {
-    struct run *r = ctx;
+    struct index_run *r = ctx;
     free(r->member);
     r->member = strndup(member, SYMBOL_INDEX_MEMBER_MAX);
     if (!r->member) {
@@ -382,24 +175,118 @@ static int open_member(void *ctx, const char *member, struct error *err)
     return create_temp(r, err);
 }
 
+/* Symbol maps by what is in them, links to them by their names. */
+static bool wants_member(void *ctx, const char *member, const void *head, size_t len)
+{
+    (void)ctx;
+    struct uuid ignored;
+    return symbol_map_recognize(head, len) ||
+           symbol_maps_kind(member, &ignored) != SYMBOL_FILE_OTHER;
+}
+
+/* A map is read whole here, so that its faults are told with the upload that it came in. */
+static enum err check_map(const char *path, const char *member, enum symbol_map_file kind,
+                          struct error *err)
+{
+    struct symbol_map *map = NULL;
+    if (kind == SYMBOL_FILE_OTHER)
+        return error_set(err, ERR_INVALID,
+                         "a symbol map that is not named UUID.bcsymbolmap: whose it is cannot be "
+                         "told%s",
+                         *member ? "" : "; put it into a zip under its name");
+    if (kind == SYMBOL_FILE_LINK)
+        return ERR_OK;
+    enum err e = symbol_map_open(path, &map, err);
+    symbol_map_free(map);
+    return e;
+}
+
+/* ERR_FORMAT and the like are the file's fault, and end nothing. */
+static enum err take_map(struct index_run *r, int fd, enum symbol_map_file kind,
+                         const struct uuid *uuid, struct error *err)
+{
+    char temp[INDEX_PATH_SIZE], path[INDEX_PATH_SIZE], name[SYMBOL_MAP_FILE_SIZE];
+    symbol_maps_file_name(kind, uuid, name);
+    if (!index_path(r, TEMP_NAME, temp) || !index_path(r, name, path))
+        return error_set(err, ERR_IO, "the path of the output folder is too long");
+    enum err e = check_map(temp, r->member, kind, err);
+    if (e == ERR_OK && (fsync(fd) != 0 || rename(temp, path) != 0))
+        return error_errno(err, errno, "cannot keep a symbol map");
+    if (e != ERR_OK)
+        return e;
+    void *p = vec_grown(r->kept, &r->kept_cap, r->kept_count + 1, sizeof(r->kept[0]));
+    if (!p)
+        return error_set(err, ERR_NO_MEMORY, "no memory for symbol maps");
+    r->kept = p;
+    r->kept[r->kept_count++] = (struct index_kept_map){kind, *uuid};
+    e = symbol_maps_add(r->maps, path, err);
+    if (e != ERR_OK)
+        unlink(path);
+    return e;
+}
+
+static enum err close_map(struct index_run *r, int fd, struct error *err)
+{
+    struct uuid uuid = {{0}};
+    struct error why = {.code = ERR_OK};
+    enum symbol_map_file kind = symbol_maps_kind(r->member, &uuid);
+    enum err e = take_map(r, fd, kind, &uuid, &why);
+    if (e == ERR_IO || e == ERR_NO_MEMORY)
+        return error_set(err, e, "%s", why.text);
+    if (e == ERR_OK) {
+        r->totals.maps++;
+    } else if (kind == SYMBOL_FILE_LINK) {
+        r->totals.others++; /* property lists are for many things */
+    } else {
+        struct slice_report slice = {.state = SLICE_FAILED, .arch = "", .index_file = ""};
+        char name[OBJECT_NAME_SIZE];
+        index_name_of(r->member, name);
+        slice.name = name;
+        slice.member = r->member;
+        slice.reason = why.text;
+        if (r->first.code == ERR_OK)
+            error_set(&r->first, why.code, "%s: %s", *r->member ? r->member : "symbol map",
+                      why.text);
+        r->reports++;
+        r->slice(r->ctx, &slice);
+    }
+    struct error ignored;
+    return settle_temp(r, fd, NULL, &ignored);
+}
+
+static bool is_object(int fd)
+{
+    uint8_t head[SYMBOL_MAP_HEAD];
+    ssize_t n = pread(fd, head, sizeof(head), 0);
+    return n > 0 && object_recognize(head, (uint64_t)n);
+}
+
 static enum err close_member(void *ctx, int fd, bool complete, struct error *err)
 {
-    struct run *r = ctx;
+    struct index_run *r = ctx;
     char sha256[SHA256_TEXT_SIZE] = "";
     char name[OBJECT_NAME_SIZE];
     bool seen = false;
     enum err e = ERR_OK;
-    fallback_name(r, r->member, name);
+    size_t put_off_before = r->later_count;
+    if (complete && !is_object(fd)) {
+        e = close_map(r, fd, err);
+        close(fd);
+        return e;
+    }
+    index_fallback_name(r, r->member, name);
     if (complete)
         e = index_file(r, fd, r->member, name, sha256, &seen, err);
     struct error ignored;
-    bool keep = complete && e == ERR_OK && !seen;
+    bool keep = complete && e == ERR_OK && !seen &&
+                (r->options->keep_objects || r->later_count > put_off_before);
     enum err settled = settle_temp(r, fd, keep ? sha256 : NULL, e == ERR_OK ? err : &ignored);
     close(fd);
     return e == ERR_OK ? settled : e;
 }
 
-static enum err copy_to_temp(const struct run *r, int from, const char *sha256, struct error *err)
+static enum err copy_to_temp(const struct index_run *r, int from, const char *sha256,
+                             struct error *err)
 {
     enum err e = ERR_OK;
     off_t at = 0;
@@ -427,17 +314,55 @@ static enum err copy_to_temp(const struct run *r, int from, const char *sha256, 
 }
 
 /* A bare object is mapped where it lies. */
-static enum err index_bare(struct run *r, int fd, struct error *err)
+static enum err index_bare(struct index_run *r, int fd, struct error *err)
 {
     char sha256[SHA256_TEXT_SIZE] = "";
     char name[OBJECT_NAME_SIZE];
     bool seen = false;
-    fallback_name(r, "", name);
+    index_fallback_name(r, "", name);
     enum err e = r->options->sha256 || !r->options->keep_objects
                      ? index_unhashed(r, fd, name, sha256, err)
                      : index_file(r, fd, "", name, sha256, &seen, err);
     if (e == ERR_OK && r->options->keep_objects)
         e = copy_to_temp(r, fd, sha256, err);
+    return e;
+}
+
+static enum err index_put_off(struct index_run *r, const struct index_later *l, struct error *err)
+{
+    char path[INDEX_PATH_SIZE], sha256[SHA256_TEXT_SIZE];
+    struct index_hashing hashing = {.fd = -1};
+    struct stat st;
+    memcpy(hashing.digest, l->digest, SHA256_SIZE);
+    int fd = index_path(r, sha256_format(l->digest, sha256), path)
+                 ? open(path, O_RDONLY | O_CLOEXEC)
+                 : -1;
+    void *map = MAP_FAILED;
+    if (fd >= 0 && fstat(fd, &st) == 0)
+        map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (fd >= 0)
+        close(fd);
+    if (map == MAP_FAILED)
+        return error_errno(err, errno, "cannot read an object again");
+    struct index_source s = {
+        .data = map, .size = (uint64_t)st.st_size, .member = l->member, .hashing = &hashing};
+    index_fallback_name(r, l->member, s.name);
+    enum err e = index_one_slice(r, &s, &l->part, err);
+    munmap(map, (size_t)st.st_size);
+    return e;
+}
+
+/* What was put off, now that all maps of the upload are known. */
+static enum err index_later(struct index_run *r, struct error *err)
+{
+    char path[INDEX_PATH_SIZE], sha256[SHA256_TEXT_SIZE];
+    enum err e = ERR_OK;
+    for (size_t i = 0; i < r->later_count && e == ERR_OK; i++)
+        e = index_put_off(r, &r->later[i], err);
+    for (size_t i = 0; i < r->later_count && !r->options->keep_objects; i++) {
+        if (index_path(r, sha256_format(r->later[i].digest, sha256), path))
+            unlink(path);
+    }
     return e;
 }
 
@@ -450,10 +375,10 @@ static enum err cannot_open(const char *path, int errnum, struct error *err)
     return error_set(err, ours ? e : ERR_INVALID, "%s", why.text);
 }
 
-static enum err index_upload(struct run *r, struct error *err)
+static enum err index_upload(struct index_run *r, struct error *err)
 {
     uint8_t head[64];
-    size_t objects = 0;
+    struct archive_counts counts = {0};
     enum err e;
     int fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
@@ -461,34 +386,61 @@ static enum err index_upload(struct run *r, struct error *err)
     ssize_t n = pread(fd, head, sizeof(head), 0);
     if (n > 0 && object_recognize(head, (uint64_t)n)) {
         e = index_bare(r, fd, err);
+    } else if (n > 0 && symbol_map_recognize(head, (size_t)n)) {
+        e = error_set(err, ERR_INVALID, "%s", SYMBOL_MAP_ALONE);
     } else {
-        const struct archive_visitor visitor = {open_member, close_member, r};
-        e = archive_walk(r->path, &r->options->limits, &visitor, &objects, err);
+        const struct archive_visitor visitor = {wants_member, open_member, close_member, r};
+        r->more_to_come = true;
+        e = archive_walk(r->path, &r->options->limits, &visitor, &counts, err);
+        r->more_to_come = false;
+        r->totals.others += counts.others;
+        if (e == ERR_OK)
+            e = index_later(r, err);
     }
     close(fd);
     return e;
 }
 
+static void forget_maps(struct index_run *r)
+{
+    char name[SYMBOL_MAP_FILE_SIZE], path[INDEX_PATH_SIZE];
+    for (size_t i = 0; i < r->kept_count && !r->options->keep_maps; i++) {
+        symbol_maps_file_name(r->kept[i].kind, &r->kept[i].uuid, name);
+        if (index_path(r, name, path))
+            unlink(path);
+    }
+    free(r->kept);
+    for (size_t i = 0; i < r->later_count; i++)
+        free(r->later[i].member);
+    free(r->later);
+    symbol_maps_free(r->own_maps);
+}
+
 enum err symbol_index_build(const char *path, const struct symbol_index_options *options,
                             void (*slice)(void *ctx, const struct slice_report *report), void *ctx,
-                            struct error *err)
+                            struct symbol_index_totals *ret_totals, struct error *err)
 {
-    struct run r = {.path = path, .options = options, .slice = slice, .ctx = ctx};
+    struct index_run r = {.path = path, .options = options, .slice = slice, .ctx = ctx};
     enum err e;
-    r.objects = calloc(SYMBOL_INDEX_SLICES_MAX, sizeof(*r.objects));
-    r.uuids = calloc(SYMBOL_INDEX_SLICES_MAX, sizeof(*r.uuids));
-    if (!r.objects || !r.uuids)
+    key_set_init(&r.objects, SHA256_SIZE, 0);
+    key_set_init(&r.uuids, sizeof(struct uuid), 0);
+    if (!options->maps)
+        r.own_maps = symbol_maps_new();
+    r.maps = options->maps ? options->maps : r.own_maps;
+    if (!r.maps)
         e = error_set(err, ERR_NO_MEMORY, "no memory to index");
     else
         e = index_upload(&r, err);
-    if (e == ERR_OK && r.uuid_count == 0) {
+    if (e == ERR_OK && r.indexed == 0 && (r.totals.maps == 0 || r.reports > 0)) {
         if (r.first.code == ERR_OK)
             e = error_set(err, ERR_NOT_FOUND, "no object file with a UUID inside");
         else
             e = error_set(err, r.first.code, "%s", r.first.text);
     }
-    free(r.objects);
-    free(r.uuids);
+    *ret_totals = r.totals;
+    key_set_done(&r.objects);
+    key_set_done(&r.uuids);
+    forget_maps(&r);
     free(r.member);
     return e;
 }

@@ -7,6 +7,7 @@
 #include "symbolizer/frame_cache.h"
 #include "symbolizer/gsym_read.h"
 #include "symbolizer/sigbus_guard.h"
+#include "symbolizer/symbol_map.h"
 
 #define TEXT_MAX     8192 /* of one name or path of an index; longer ones are cut */
 #define SCRATCH_SIZE (GSYM_FRAMES_MAX * (3 * TEXT_MAX + GSYM_DISPLAY_MAX))
@@ -101,8 +102,10 @@ static size_t read_frames(struct symbolizer *s, const struct gsym *g, uint64_t a
         struct frame *to = &s->scratch_frames[i];
         to->mangled = copy_text(&at, from->name);
         to->function = copy_text(&at, from->display);
-        to->file = copy_text(&at, gsym_frame_file(from, path));
-        to->line = from->line;
+        /* A path that the store hid is none: its number is another one in every build. */
+        bool hidden = from->base && symbol_map_is_hidden(from->base);
+        to->file = hidden ? NULL : copy_text(&at, gsym_frame_file(from, path));
+        to->line = hidden ? 0 : from->line;
         to->inlined = from->inlined;
         to->local = from->local;
     }

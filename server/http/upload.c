@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "server/http/media_type.h"
 #include "symbolizer/archive.h"
+#include "symbolizer/symbol_map.h"
 
 enum err upload_new(struct http_request *r, struct upload **ret, struct error *err)
 {
@@ -119,6 +120,8 @@ static enum err look_at_head(struct upload_part *p, struct error *err)
     p->head_seen = true;
     if (archive_recognize(p->head, p->head_len))
         return ERR_OK;
+    if (symbol_map_recognize(p->head, p->head_len))
+        return error_set(err, ERR_FORMAT, "%s", SYMBOL_MAP_ALONE);
     return error_set(err, ERR_FORMAT,
                      p->head_len ? "this is no archive and no object file that is read here"
                                  : "the upload is empty");

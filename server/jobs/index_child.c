@@ -85,7 +85,7 @@ static int start(struct run *r, struct pipes *p)
     snprintf(jobs, sizeof(jobs), "%zu", c->jobs);
     snprintf(limits, sizeof(limits), "data=%" PRIu64 ",file=%" PRIu64 ",cpu=%" PRIu32,
              c->data_bytes, c->file_bytes, c->cpu_s);
-    const char *argv[16];
+    const char *argv[24];
     size_t n = 0;
     argv[n++] = "stallsymd";
     argv[n++] = "index";
@@ -101,8 +101,17 @@ static int start(struct run *r, struct pipes *p)
     argv[n++] = "";
     argv[n++] = "--sha256";
     argv[n++] = sha256_format(c->sha256, digest);
+    argv[n++] = "--keep-maps";
     if (c->keep_objects)
         argv[n++] = "--objects";
+    if (c->maps_dir) {
+        argv[n++] = "--symbol-map";
+        argv[n++] = c->maps_dir;
+    }
+    if (c->known) {
+        argv[n++] = "--known";
+        argv[n++] = c->known;
+    }
     argv[n] = NULL;
     return spawn(c, p, (char *const *)(uintptr_t)argv, &r->pid);
 }
@@ -134,6 +143,10 @@ static enum err add_slice(struct run *r, const struct slice_report *slice, struc
 static enum err take_line(struct run *r, struct error *err)
 {
     struct slice_report slice;
+    if (slice_line_totals(r->line, r->line_len, &r->result->totals)) {
+        r->line_len = 0;
+        return ERR_OK;
+    }
     enum err rc = slice_line_parse(r->line, r->line_len, r->arena, &slice, err);
     if (rc == ERR_NO_MEMORY)
         return error_set(err, ERR_LIMIT, "the upload's slices take too much memory");
@@ -260,7 +273,7 @@ static enum err explain_end(struct run *r, int status, struct error *err)
         return error_set(err, ERR_FORMAT, "%s", words);
     if (r->line_len > 0)
         return error_set(err, ERR_FORMAT, "the indexing process stopped in the middle of a line");
-    if (r->result->slice_count == 0)
+    if (r->result->slice_count == 0 && r->result->totals.maps == 0)
         return error_set(err, ERR_NOT_FOUND, "the indexing process found nothing and said no word");
     return ERR_OK;
 }

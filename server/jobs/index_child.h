@@ -24,7 +24,7 @@
 #include "symbolizer/symbol_index.h"
 
 #define INDEX_LINE_MAX   65536
-#define INDEX_SLICES_MAX 4096
+#define INDEX_SLICES_MAX SYMBOL_INDEX_SLICES_MAX
 
 struct index_child {
     const char *program;
@@ -37,12 +37,15 @@ struct index_child {
     uint32_t wall_s;
     bool keep_objects;
     uint8_t sha256[SHA256_SIZE]; /* of the upload */
-    int stop_fd;                 /* readable: end the child */
+    const char *maps_dir;        /* symbol maps that are known; NULL: none */
+    const char *known; /* file of digests whose objects are not indexed anew; NULL: none */
+    int stop_fd;       /* readable: end the child */
 };
 
 struct index_child_result {
     struct slice_report *slices; /* what was told before the end, whatever the end was */
     size_t slice_count;
+    struct symbol_index_totals totals;
 };
 
 /* ERR_OK: it ended by itself and says that it indexed something. ERR_BUSY: stopped by `stop_fd`.

@@ -191,6 +191,7 @@ static const struct field FIELDS[] = {
     {"functions", FIELD_NUMBER, AT(functions)},
     {"lines", FIELD_NUMBER, AT(lines)},
     {"inlines", FIELD_NUMBER, AT(inlines)},
+    {"hidden", FIELD_NUMBER, AT(hidden)},
     {"index_bytes", FIELD_NUMBER, AT(index_bytes)},
     {"text_vmaddr", FIELD_NUMBER, AT(text_vmaddr)},
     {"text_size", FIELD_NUMBER, AT(text_size)},
@@ -243,8 +244,15 @@ static bool set_state(const struct value *v, enum slice_state *place)
 {
     if (v->kind != VALUE_TEXT)
         return false;
-    *place = strcmp(v->text, "indexed") == 0 ? SLICE_INDEXED : SLICE_FAILED;
-    return *place == SLICE_INDEXED || strcmp(v->text, "failed") == 0;
+    static const char *const words[] = {
+        [SLICE_INDEXED] = "indexed", [SLICE_FAILED] = "failed", [SLICE_KNOWN] = "known"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcmp(v->text, words[i]) == 0) {
+            *place = (enum slice_state)i;
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool set_field(const struct field *f, const struct value *v, struct slice_report *r)
@@ -349,10 +357,35 @@ enum err slice_line_parse(const char *line, size_t len, struct arena *arena,
         r.member = "";
     if (!r.arch)
         r.arch = "";
-    if (r.state == SLICE_INDEXED && uuid_is_nil(&r.uuid))
+    if (r.state != SLICE_FAILED && uuid_is_nil(&r.uuid))
         return error_set(err, ERR_FORMAT, "an indexed slice without a UUID");
     if (r.state == SLICE_INDEXED && (!r.index_file || !is_index_name(r.index_file, &r.uuid)))
         return error_set(err, ERR_FORMAT, "an index file that is not named by its UUID");
     *ret = r;
     return ERR_OK;
+}
+
+static bool take_count(struct cursor *c, const char *before, uint64_t *ret)
+{
+    size_t n = strlen(before);
+    const uint8_t *p = cursor_take(c, n);
+    uint64_t v = 0;
+    size_t digits = 0;
+    if (!p || memcmp(p, before, n) != 0)
+        return false;
+    for (; c->p < c->end && *c->p >= '0' && *c->p <= '9' && digits < 18; digits++)
+        v = v * 10 + (uint64_t)(*c->p++ - '0');
+    *ret = v;
+    return digits > 0;
+}
+
+bool slice_line_totals(const char *line, size_t len, struct symbol_index_totals *ret)
+{
+    struct symbol_index_totals t;
+    struct cursor c = cursor_of(line, len);
+    if (!take_count(&c, "{\"state\":\"totals\",\"maps\":", &t.maps) ||
+        !take_count(&c, ",\"others\":", &t.others) || cursor_left(&c) != 1 || *c.p != '}')
+        return false;
+    *ret = t;
+    return true;
 }

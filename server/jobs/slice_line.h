@@ -15,6 +15,7 @@
 #ifndef STALLSYM_JOBS_SLICE_LINE_H
 #define STALLSYM_JOBS_SLICE_LINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -26,5 +27,7 @@
 /* ERR_FORMAT says what is wrong and at which byte. */
 enum err slice_line_parse(const char *line, size_t len, struct arena *arena,
                           struct slice_report *ret, struct error *err);
+/* Is it the last line, of the state totals? False with nothing said when it is another one. */
+bool slice_line_totals(const char *line, size_t len, struct symbol_index_totals *ret);
 
 #endif

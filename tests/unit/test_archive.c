@@ -66,9 +66,12 @@ static void seen_begin(struct seen *s)
 static enum err walk_path(struct seen *s, const char *path, const struct archive_limits *limits,
                           size_t *objects, struct error *err)
 {
-    const struct archive_visitor v = {seen_open, seen_close, s};
+    const struct archive_visitor v = {NULL, seen_open, seen_close, s};
+    struct archive_counts counts = {.objects = *objects};
     *err = (struct error){.code = ERR_OK};
-    return archive_walk(path, limits, &v, objects, err);
+    enum err e = archive_walk(path, limits, &v, &counts, err);
+    *objects = counts.objects;
+    return e;
 }
 
 static enum err walk(struct seen *s, const void *data, size_t len, size_t *objects,

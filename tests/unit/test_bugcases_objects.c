@@ -48,7 +48,8 @@ static enum err index_case(const char *path, struct seen *seen, struct error *er
         .limits = ARCHIVE_LIMITS_DEFAULT,
         .keep_objects = true,
     };
-    enum err e = symbol_index_build(path, &options, keep, seen, err);
+    struct symbol_index_totals totals;
+    enum err e = symbol_index_build(path, &options, keep, seen, &totals, err);
     scratch_remove(out);
     return e;
 }

@@ -110,7 +110,7 @@ START_TEST(arguments_environment_and_descriptors)
     close(leak);
     snprintf(wanted, sizeof(wanted),
              "%s -o %s --jobs 2 --limits data=1073741824,file=1048576,cpu=10 --name  "
-             "--sha256 %s --objects\n",
+             "--sha256 %s --keep-maps --objects\n",
              upload, dir, sha256_format(child.sha256, digest));
     read_back("arguments", text, sizeof(text));
     ck_assert_str_eq(text, wanted);
@@ -190,8 +190,8 @@ START_TEST(odd_output)
           "the indexing process printed a line of more than 65536 bytes");
     fails("cat /dev/zero", ERR_LIMIT,
           "the indexing process printed a line of more than 65536 bytes");
-    fails("yes '" LINE "'", ERR_LIMIT, "more than 4096 slices in one upload");
-    ck_assert_uint_eq(result.slice_count, 4096);
+    fails("yes '" LINE "'", ERR_LIMIT, "more than 65536 slices in one upload");
+    ck_assert_uint_eq(result.slice_count, INDEX_SLICES_MAX);
     teardown();
 }
 END_TEST

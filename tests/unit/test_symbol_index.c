@@ -65,7 +65,8 @@ static enum err build(struct run *t, const char *path, bool keep_objects, struct
         .out_dir = t->out, .limits = ARCHIVE_LIMITS_DEFAULT, .keep_objects = keep_objects};
     *err = (struct error){.code = ERR_OK};
     t->count = 0;
-    return symbol_index_build(path, &options, keep, t, err);
+    struct symbol_index_totals totals;
+    return symbol_index_build(path, &options, keep, t, &totals, err);
 }
 
 static enum err build_bytes(struct run *t, const struct buf *file, bool keep_objects,
@@ -129,6 +130,7 @@ START_TEST(digests_are_given_or_made)
     struct buf object, file;
     struct zip_builder z;
     struct error err;
+    struct symbol_index_totals totals;
     uint8_t made[SHA256_SIZE];
     static const uint8_t given[SHA256_SIZE] = {0xab, 0xcd};
     char text[SHA256_TEXT_SIZE];
@@ -141,13 +143,13 @@ START_TEST(digests_are_given_or_made)
     for (int kept = 0; kept < 2; kept++) {
         options.keep_objects = kept != 0;
         t->count = 0;
-        ck_assert_int_eq(symbol_index_build(t->upload, &options, keep, t, &err), ERR_OK);
+        ck_assert_int_eq(symbol_index_build(t->upload, &options, keep, t, &totals, &err), ERR_OK);
         ck_assert_str_eq(t->slices[0].r.object_sha256, sha256_format(given, text));
         ck_assert_int_eq(exists(t, text), kept != 0);
     }
     options.sha256 = NULL;
     t->count = 0;
-    ck_assert_int_eq(symbol_index_build(t->upload, &options, keep, t, &err), ERR_OK);
+    ck_assert_int_eq(symbol_index_build(t->upload, &options, keep, t, &totals, &err), ERR_OK);
     ck_assert_str_eq(t->slices[0].r.object_sha256, sha256_format(made, text));
     ck_assert(exists(t, text));
 
@@ -159,7 +161,7 @@ START_TEST(digests_are_given_or_made)
     options = (struct symbol_index_options){
         .out_dir = t->out, .limits = ARCHIVE_LIMITS_DEFAULT, .sha256 = given};
     t->count = 0;
-    ck_assert_int_eq(symbol_index_build(t->upload, &options, keep, t, &err), ERR_OK);
+    ck_assert_int_eq(symbol_index_build(t->upload, &options, keep, t, &totals, &err), ERR_OK);
     ck_assert_str_eq(t->slices[0].r.object_sha256, text);
     buf_done(&object);
     buf_done(&file);
@@ -410,12 +412,13 @@ START_TEST(jobs_change_nothing)
             continue;
         struct run *one = run_new();
         struct run *three = run_new();
+        struct symbol_index_totals totals;
         struct error err;
         struct parallel_for *p = parallel_new(3);
         const struct symbol_index_options options = {
             .out_dir = three->out, .limits = ARCHIVE_LIMITS_DEFAULT, .parallel = p};
         ck_assert_int_eq(build(one, path, false, &err), ERR_OK);
-        ck_assert_int_eq(symbol_index_build(path, &options, keep, three, &err), ERR_OK);
+        ck_assert_int_eq(symbol_index_build(path, &options, keep, three, &totals, &err), ERR_OK);
         parallel_free(p);
         ck_assert_uint_eq(one->count, three->count);
         for (size_t k = 0; k < one->count; k++) {
