@@ -161,6 +161,7 @@ static enum err mem_open(const struct storage_options *o, struct storage **ret, 
     m->work->next_stack = m->work->next_report = m->work->next_cluster = 1;
     m->work->next_upload = m->work->next_slice = m->work->next_token = 1;
     m->work->hours_from = INT32_MIN;
+    m->work->next_rule = m->work->next_work = 1;
     *m->published = *m->work;
     *ret = &m->base;
     return ERR_OK;
@@ -190,6 +191,11 @@ static enum err mem_apply(struct storage *base, struct write_op *op, struct erro
         [WRITE_EXPIRE] = mem_write_expire,
         [WRITE_GIVE_UP] = mem_write_give_up,
         [WRITE_HOURS_EXPIRE] = mem_write_hours_expire,
+        [WRITE_REKEY] = mem_write_rekey,
+        [WRITE_CLUSTER_RULE] = mem_write_cluster_rule,
+        [WRITE_CLUSTER_RULE_UNDO] = mem_write_cluster_rule_undo,
+        [WRITE_EPOCH] = mem_write_epoch,
+        [WRITE_CLUSTER_WORK] = mem_write_cluster_work,
     };
     struct mem_storage *m = mem_of(base);
     if (!m->in_group)
@@ -348,4 +354,13 @@ const struct storage_backend storage_backend_memory = {
     .read_stats = mem_read_stats,
     .read_symbolication = mem_read_symbolication,
     .read_hours = mem_read_hours,
+    .read_overlays = mem_read_overlays,
+    .read_keyed_stacks = mem_read_keyed_stacks,
+    .read_stack_floor = mem_read_stack_floor,
+    .read_cluster_rules = mem_read_cluster_rules,
+    .read_cluster_parts = mem_read_cluster_parts,
+    .read_related = mem_read_related,
+    .read_cluster_work = mem_read_cluster_work,
+    .read_cluster_work_last = mem_read_cluster_work_last,
+    .read_cluster_apps = mem_read_cluster_apps,
 };

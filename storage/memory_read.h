@@ -89,5 +89,30 @@ enum err mem_read_stats(struct storage_reader *r, const char *bundle_id, struct 
 enum err mem_read_symbolication(struct storage_reader *r, const char *bundle_id, const char *by,
                                 size_t limit, struct arena *arena, struct symbolication_row **ret,
                                 size_t *ret_count, struct error *err);
+enum err mem_read_overlays(struct storage_reader *r, uint64_t after_version, struct arena *arena,
+                           struct overlay_row **ret, size_t *ret_count, struct error *err);
+enum err mem_read_keyed_stacks(struct storage_reader *r, const char *bundle_id, uint64_t cluster_id,
+                               uint64_t after_id, size_t limit, struct arena *arena,
+                               struct keyed_stack **ret, size_t *ret_count, struct error *err);
+enum err mem_read_stack_floor(struct storage_reader *r, const char *bundle_id, size_t heaviest,
+                              struct stack_floor *ret, uint64_t *ret_total, struct error *err);
+enum err mem_read_cluster_rules(struct storage_reader *r, const char *bundle_id, bool undone,
+                                size_t limit, const char *cursor, struct arena *arena,
+                                struct cluster_rule_row **ret, size_t *ret_count,
+                                const char **ret_next, struct error *err);
+enum err mem_read_cluster_parts(struct storage_reader *r, uint64_t cluster_id, size_t limit,
+                                struct arena *arena, struct cluster_part **ret, size_t *ret_count,
+                                struct error *err);
+enum err mem_read_related(struct storage_reader *r, const char *bundle_id, uint64_t cluster_id,
+                          struct arena *arena, struct related_row **ret, size_t *ret_count,
+                          struct error *err);
+enum err mem_read_cluster_work(struct storage_reader *r, struct arena *arena,
+                               struct cluster_work_row **ret, size_t *ret_count, struct error *err);
+enum err mem_read_cluster_work_last(struct storage_reader *r, const char *bundle_id,
+                                    struct arena *arena, struct cluster_work_row **ret,
+                                    size_t *ret_count, struct error *err);
+enum err mem_read_cluster_apps(struct storage_reader *r, const char *rules_version,
+                               struct arena *arena, struct cluster_app_row **ret, size_t *ret_count,
+                               struct error *err);
 
 #endif

@@ -79,10 +79,35 @@ struct mem_cluster {
     size_t app;
     uint8_t key[16];
     struct cluster_row row; /* texts and flags */
+    bool borrowed;          /* they are those of a part that was merged into it */
 };
 
 struct mem_alias {
     uint64_t alias, cluster_id;
+    size_t app;
+    uint8_t key[16]; /* that it stood for */
+};
+
+struct mem_rule {
+    size_t app;
+    struct cluster_rule_row row; /* cluster_id is not kept here */
+};
+
+struct mem_related {
+    size_t app;
+    struct op_related row;
+};
+
+struct mem_overlay {
+    size_t app;
+    uint64_t version, epoch;
+    const void *data;
+    size_t len;
+};
+
+struct mem_work {
+    size_t app;
+    struct cluster_work_row row;
 };
 
 struct mem_move {
@@ -99,6 +124,7 @@ struct mem_stack {
     bool pending, provisional, give_up;
     uint32_t generation;
     uint64_t cluster_id; /* 0: none */
+    uint8_t part[16];    /* its own key, once it has a cluster */
     int64_t created_ms;
     const struct resolved_stack *resolved; /* NULL before the first resolution */
     const struct uuid *missing;
@@ -163,7 +189,11 @@ struct mem_token {
     X(report, reports)                                                                             \
     X(upload, uploads)                                                                             \
     X(slice, slices)                                                                               \
-    X(token, tokens)
+    X(token, tokens)                                                                               \
+    X(rule, rules)                                                                                 \
+    X(related, related)                                                                            \
+    X(overlay, overlays)                                                                           \
+    X(work, works)
 
 struct mem_state {
 #define MEM_FIELD(type, name)                                                                      \
@@ -173,7 +203,8 @@ struct mem_state {
 #undef MEM_FIELD
     uint64_t next_stack, next_report, next_cluster, next_upload, next_slice, next_token;
     int32_t hours_from; /* first day whose hours are known */
-    unsigned users;     /* readers of a published state */
+    uint64_t next_rule, next_work;
+    unsigned users; /* readers of a published state */
 };
 
 struct mem_storage {
@@ -234,6 +265,11 @@ enum err mem_write_symbol_delete(struct mem_storage *m, struct write_op *op, str
 enum err mem_write_token(struct mem_storage *m, struct write_op *op, struct error *err);
 enum err mem_write_token_revoke(struct mem_storage *m, struct write_op *op, struct error *err);
 enum err mem_write_expire(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_rekey(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_cluster_rule(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_cluster_rule_undo(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_epoch(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_cluster_work(struct mem_storage *m, struct write_op *op, struct error *err);
 
 /* memory_images.c */
 enum err mem_learn_images(struct mem_storage *m, size_t app, int32_t day,
@@ -252,5 +288,15 @@ enum err mem_daily(struct mem_storage *m, size_t app, enum mem_value_kind kind, 
 
 /* memory_write_resolve.c */
 void mem_reap(struct mem_state *s, uint64_t cluster_id);
+struct mem_cluster *mem_cluster_of_key(const struct mem_state *s, size_t app,
+                                       const uint8_t key[PART_KEY_SIZE]);
+
+/* memory_write_merges.c */
+/* The merge that leads away from a key; NULL: none does. */
+struct mem_rule *mem_merge_of(const struct mem_state *s, size_t app,
+                              const uint8_t key[PART_KEY_SIZE]);
+const uint8_t *mem_key_root(const struct mem_state *s, size_t app,
+                            const uint8_t key[PART_KEY_SIZE]);
+uint64_t mem_overlay_version(const struct mem_state *s, size_t app);
 
 #endif

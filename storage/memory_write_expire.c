@@ -25,13 +25,14 @@ static bool referred_to(const struct mem_state *s, uint64_t stack_id)
     return false;
 }
 
-static struct mem_stack *heaviest(struct mem_state *s, uint64_t cluster_id)
+/* Within its part: what was merged can be taken apart again. */
+static struct mem_stack *heaviest(struct mem_state *s, const struct mem_stack *of)
 {
     struct mem_stack *best = NULL;
     int64_t weight = 0;
     for (size_t i = 0; i < s->stacks_count; i++) {
         struct mem_stack *k = &s->stacks[i];
-        if (k->cluster_id != cluster_id)
+        if (k->cluster_id != of->cluster_id || memcmp(k->part, of->part, sizeof(k->part)) != 0)
             continue;
         int64_t w = mem_stack_sums(s, k->id).weighted;
         if (!best || w > weight || (w == weight && memcmp(k->hash, best->hash, 16) < 0)) {
@@ -48,7 +49,7 @@ static void retire(struct mem_state *s, uint64_t stack_id)
     if (!k || k->pending || referred_to(s, stack_id))
         return;
     uint64_t cluster_id = k->cluster_id;
-    uint64_t heir = heaviest(s, cluster_id)->id;
+    uint64_t heir = heaviest(s, k)->id;
     if (heir == stack_id && mem_stack_sums(s, stack_id).count > 0)
         return;
     for (size_t i = 0; i < s->facts_count; i++) {

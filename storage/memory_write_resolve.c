@@ -80,27 +80,62 @@ static bool comes_first(const struct op_resolution *r, const struct cluster_row 
     return cluster_face_order(&theirs, &ours) < 0;
 }
 
+struct mem_cluster *mem_cluster_of_key(const struct mem_state *s, size_t app,
+                                       const uint8_t key[PART_KEY_SIZE])
+{
+    for (size_t i = 0; i < s->clusters_count; i++) {
+        if (s->clusters[i].app == app && memcmp(s->clusters[i].key, key, PART_KEY_SIZE) == 0)
+            return &s->clusters[i];
+    }
+    return NULL;
+}
+
+/* The id that the key had before, or a new one. */
+static uint64_t id_for(struct mem_state *s, size_t app, const uint8_t key[PART_KEY_SIZE])
+{
+    for (size_t i = 0; i < s->aliases_count; i++) {
+        uint64_t id = s->aliases[i].alias;
+        if (s->aliases[i].app == app && memcmp(s->aliases[i].key, key, PART_KEY_SIZE) == 0) {
+            mem_remove(s, aliases, i);
+            return id;
+        }
+    }
+    return s->next_cluster++;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct mem_cluster *x = a;
+    const struct mem_cluster *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
 static enum err cluster_of(struct mem_storage *m, size_t app, const struct op_resolution *r,
                            const char *rules_version, uint64_t *ret, struct error *err)
 {
     struct mem_state *s = m->work;
     struct keeper k = {&m->arena, false};
-    struct mem_cluster *c = NULL;
-    for (size_t i = 0; i < s->clusters_count && !c; i++) {
-        if (s->clusters[i].app == app && memcmp(s->clusters[i].key, r->key, sizeof(r->key)) == 0)
-            c = &s->clusters[i];
-    }
+    const uint8_t *root = mem_key_root(s, app, r->key);
+    bool borrowed = memcmp(root, r->key, sizeof(r->key)) != 0;
+    struct mem_cluster *c = mem_cluster_of_key(s, app, root);
     if (!c) {
         if (!(c = mem_add(s, clusters)))
             return mem_no_memory(err);
-        c->id = s->next_cluster++;
+        c->id = id_for(s, app, root);
         c->app = app;
-        memcpy(c->key, r->key, sizeof(c->key));
+        c->borrowed = borrowed;
+        memcpy(c->key, root, sizeof(c->key));
         c->row.bundle_id = s->apps[app].bundle_id;
         c->row.state = "open";
         fill_cluster(&k, &c->row, r, rules_version);
-    } else if (strcmp(c->row.rules_version, rules_version) != 0 || comes_first(r, &c->row)) {
+        *ret = c->id;
+        qsort(s->clusters, s->clusters_count, sizeof(*s->clusters), by_id);
+        return k.failed ? mem_no_memory(err) : ERR_OK;
+    }
+    bool renews = strcmp(c->row.rules_version, rules_version) != 0 || comes_first(r, &c->row);
+    if (c->borrowed > borrowed || (c->borrowed == borrowed && renews)) {
         fill_cluster(&k, &c->row, r, rules_version);
+        c->borrowed = borrowed;
     }
     *ret = c->id;
     return k.failed ? mem_no_memory(err) : ERR_OK;
@@ -178,9 +213,24 @@ void mem_reap(struct mem_state *s, uint64_t cluster_id)
     if (heir) {
         struct mem_alias *alias = mem_add(s, aliases);
         if (alias)
-            *alias = (struct mem_alias){cluster_id, heir};
+            *alias = (struct mem_alias){.alias = cluster_id, .cluster_id = heir, .app = c->app};
+        if (alias)
+            memcpy(alias->key, c->key, sizeof(alias->key));
     }
     mem_remove(s, clusters, (size_t)(c - s->clusters));
+}
+
+static enum err point_to(struct mem_state *s, struct mem_stack *k, const struct op_resolution *r,
+                         uint64_t cluster_id, uint64_t *ret_left, struct error *err)
+{
+    k->provisional = r->provisional;
+    memcpy(k->part, r->key, sizeof(k->part));
+    if (k->cluster_id == cluster_id)
+        return ERR_OK;
+    *ret_left = k->cluster_id;
+    k->cluster_id = cluster_id;
+    struct mem_sums sums = mem_stack_sums(s, k->id);
+    return *ret_left ? add_move(s, *ret_left, cluster_id, sums.weighted, sums.count, err) : ERR_OK;
 }
 
 static enum err resolve(struct mem_storage *m, struct op_resolution *r, const char *rules_version,
@@ -192,7 +242,8 @@ static enum err resolve(struct mem_storage *m, struct op_resolution *r, const ch
     r->applied = false;
     *ret_left = 0;
     struct mem_stack *k = mem_stack_of(s, r->stack_id);
-    if (!k || !k->pending || k->generation != r->generation)
+    if (!k || !k->pending || k->generation != r->generation ||
+        mem_overlay_version(s, k->app) != r->overlay)
         return ERR_OK;
     for (size_t i = 0; i < r->missing_count - r->gone_count; i++) {
         if (mem_current_slice(s, &r->missing[i]))
@@ -208,14 +259,8 @@ static enum err resolve(struct mem_storage *m, struct op_resolution *r, const ch
     if (keeper.failed || !k->missing)
         return mem_no_memory(err);
     k->pending = false;
-    k->provisional = r->provisional;
     r->applied = true;
-    if (k->cluster_id == cluster_id)
-        return ERR_OK;
-    *ret_left = k->cluster_id;
-    k->cluster_id = cluster_id;
-    struct mem_sums sums = mem_stack_sums(s, k->id);
-    return *ret_left ? add_move(s, *ret_left, cluster_id, sums.weighted, sums.count, err) : ERR_OK;
+    return point_to(s, k, r, cluster_id, ret_left, err);
 }
 
 enum err mem_write_resolutions(struct mem_storage *m, struct write_op *op, struct error *err)
@@ -232,6 +277,56 @@ enum err mem_write_resolutions(struct mem_storage *m, struct write_op *op, struc
             mem_reap(m->work, left[i]);
     }
     free(left);
+    return rc;
+}
+
+static enum err rekey(struct mem_storage *m, struct op_rekey *o, struct op_resolution *r,
+                      uint64_t *ret_left, struct error *err)
+{
+    struct mem_state *s = m->work;
+    struct keeper keeper = {&m->arena, false};
+    uint64_t cluster_id = 0;
+    r->applied = false;
+    struct mem_stack *k = mem_stack_of(s, r->stack_id);
+    if (!k || k->pending || k->generation != r->generation ||
+        mem_overlay_version(s, k->app) != r->overlay)
+        return ERR_OK;
+    enum err rc = cluster_of(m, k->app, r, o->rules_version, &cluster_id, err);
+    if (rc)
+        return rc;
+    if (r->stack)
+        k->resolved = keep_frames(&keeper, r->stack);
+    if (keeper.failed)
+        return mem_no_memory(err);
+    r->applied = true;
+    o->changed += k->cluster_id != cluster_id || memcmp(k->part, r->key, sizeof(k->part)) != 0;
+    return point_to(s, k, r, cluster_id, ret_left, err);
+}
+
+enum err mem_write_rekey(struct mem_storage *m, struct write_op *op, struct error *err)
+{
+    struct mem_state *s = m->work;
+    struct op_rekey *o = &op->u.rekey;
+    enum err rc = ERR_OK;
+    uint64_t *left = calloc(o->count + 1, sizeof(*left));
+    if (!left)
+        return mem_no_memory(err);
+    o->changed = 0;
+    for (size_t i = 0; i < o->count && !rc; i++)
+        rc = rekey(m, o, &o->items[i], &left[i], err);
+    for (size_t i = 0; i < o->count && !rc; i++) {
+        if (left[i])
+            mem_reap(s, left[i]);
+    }
+    free(left);
+    for (size_t i = 0; i < s->works_count && !rc; i++) {
+        struct cluster_work_row *w = &s->works[i].row;
+        if (w->id != o->work_id || w->finished_ms != INT64_MIN)
+            continue;
+        w->after_id = o->after_id;
+        w->seen += o->seen;
+        w->changed += o->changed;
+    }
     return rc;
 }
 

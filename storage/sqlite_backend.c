@@ -234,4 +234,13 @@ const struct storage_backend storage_backend_sqlite = {
     .read_stats = sqlite_read_stats,
     .read_symbolication = sqlite_read_symbolication,
     .read_hours = sqlite_read_hours,
+    .read_overlays = sqlite_read_overlays,
+    .read_keyed_stacks = sqlite_read_keyed_stacks,
+    .read_stack_floor = sqlite_read_stack_floor,
+    .read_cluster_rules = sqlite_read_cluster_rules,
+    .read_cluster_parts = sqlite_read_cluster_parts,
+    .read_related = sqlite_read_related,
+    .read_cluster_work = sqlite_read_cluster_work,
+    .read_cluster_work_last = sqlite_read_cluster_work_last,
+    .read_cluster_apps = sqlite_read_cluster_apps,
 };

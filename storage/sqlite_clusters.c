@@ -1,31 +1,78 @@
 #include "storage/sqlite_clusters.h"
 
+#include <string.h>
+
+#define MERGES_MAX 64 /* one after the other; they make no circle, and are short */
+
+enum err sqlite_key_root(struct sqlite_storage *s, int64_t app_id, const uint8_t key[PART_KEY_SIZE],
+                         uint8_t ret[PART_KEY_SIZE], struct error *err)
+{
+    uint8_t at[PART_KEY_SIZE];
+    memcpy(at, key, sizeof(at));
+    for (int i = 0; i < MERGES_MAX; i++) {
+        bool row = false;
+        sqlite3_stmt *st =
+            sql_start(&s->conn, SQL_RULE_NEXT, err, sql_int(app_id), sql_blob(at, sizeof(at)));
+        enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
+        if (rc)
+            return rc;
+        if (!row) {
+            memcpy(ret, at, sizeof(at));
+            return ERR_OK;
+        }
+        sql_column_fixed(st, 0, at, sizeof(at));
+        sql_end(st);
+    }
+    return error_set(err, ERR_FORMAT, "merges of clusters make a circle");
+}
+
+/* With the id that this key had before, if it had one. */
+static enum err insert_cluster(struct sqlite_storage *s, int64_t app_id,
+                               const uint8_t root[PART_KEY_SIZE], const struct op_resolution *r,
+                               const char *rules_version, int64_t *ret, struct error *err)
+{
+    int64_t id = 0;
+    struct sql_value key = sql_blob(root, PART_KEY_SIZE);
+    bool borrowed = memcmp(root, r->key, PART_KEY_SIZE) != 0;
+    enum err rc = sql_get(&s->conn, SQL_ALIAS_OF_KEY, 0, &id, err, sql_int(app_id), key);
+    if (!rc)
+        rc = sql_run(
+            &s->conn, SQL_CLUSTER_INSERT, err, sql_int(app_id), key, sql_int(r->cluster_kind),
+            sql_int(r->provisional), sql_int(r->hidden), sql_text(r->title), sql_text(r->key_text),
+            sql_text(r->function), sql_text(r->file), sql_text(r->image), sql_text(r->category),
+            sql_text(r->owner), sql_text(rules_version), sql_int(borrowed), sql_int_or_null(id, 0));
+    if (!rc && id)
+        rc = sql_run(&s->conn, SQL_ALIAS_DROP, err, sql_int(id));
+    if (!id)
+        id = sqlite3_last_insert_rowid(s->conn.db);
+    if (!rc)
+        rc = sql_run(&s->conn, SQL_CLUSTER_TOTALS_INSERT, err, sql_int(id));
+    *ret = id;
+    return rc;
+}
+
 enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struct op_resolution *r,
                            const char *rules_version, int64_t *ret, struct error *err)
 {
     int64_t id = 0;
-    struct sql_value key = sql_blob(r->key, sizeof(r->key));
-    enum err rc = sql_get(&s->conn, SQL_CLUSTER_FIND, 0, &id, err, sql_int(app_id), key);
+    uint8_t root[PART_KEY_SIZE];
+    enum err rc = sqlite_key_root(s, app_id, r->key, root, err);
+    if (!rc)
+        rc = sql_get(&s->conn, SQL_CLUSTER_FIND, 0, &id, err, sql_int(app_id),
+                     sql_blob(root, sizeof(root)));
     if (rc)
         return rc;
-    if (id) {
-        /* The same key under other rules: title and verdict are those of the rules of now. Under
-         * the same rules the face that comes first, see cluster_face.h. */
+    /* The same key under other rules: title and verdict are those of the rules of now. Under the
+     * same rules the face that comes first, see cluster_face.h. A part that was merged into the
+     * cluster lends it its face until the cluster has a stack of its own. */
+    if (id)
         rc = sql_run(&s->conn, SQL_CLUSTER_RENEW, err, sql_int(id), sql_text(rules_version),
                      sql_int(r->cluster_kind), sql_int(r->provisional), sql_int(r->hidden),
                      sql_text(r->title), sql_text(r->key_text), sql_text(r->function),
                      sql_text(r->file), sql_text(r->image), sql_text(r->category),
-                     sql_text(r->owner));
-    } else {
-        rc = sql_run(&s->conn, SQL_CLUSTER_INSERT, err, sql_int(app_id), key,
-                     sql_int(r->cluster_kind), sql_int(r->provisional), sql_int(r->hidden),
-                     sql_text(r->title), sql_text(r->key_text), sql_text(r->function),
-                     sql_text(r->file), sql_text(r->image), sql_text(r->category),
-                     sql_text(r->owner), sql_text(rules_version));
-        id = sqlite3_last_insert_rowid(s->conn.db);
-        if (!rc)
-            rc = sql_run(&s->conn, SQL_CLUSTER_TOTALS_INSERT, err, sql_int(id));
-    }
+                     sql_text(r->owner), sql_int(memcmp(root, r->key, sizeof(root)) != 0));
+    else
+        rc = insert_cluster(s, app_id, root, r, rules_version, &id, err);
     if (!rc)
         *ret = id;
     return rc;

@@ -5,7 +5,8 @@
  * the last one that leaves, then an alias of where most of their weight went.
  *
  * Invariants: cluster_totals = sums over the stacks that point there. Aliases point to living
- * clusters, never to aliases. Ids are never used twice.
+ * clusters, never to aliases. An id is never used for another key; a key that comes back has its id
+ * again.
  *
  * Threads: the writer's. Memory: none.
  */
@@ -15,6 +16,10 @@
 #include "storage/figures.h"
 #include "storage/sqlite_storage.h"
 
+/* Where the merges lead from a key; the key itself when none does. */
+enum err sqlite_key_root(struct sqlite_storage *s, int64_t app_id, const uint8_t key[PART_KEY_SIZE],
+                         uint8_t ret[PART_KEY_SIZE], struct error *err);
+/* The cluster that stacks of this resolution belong to, made when it is not there. */
 enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struct op_resolution *r,
                            const char *rules_version, int64_t *ret, struct error *err);
 

@@ -97,5 +97,13 @@ enum err sqlite_write_expire(struct sqlite_storage *s, struct write_op *op, stru
 enum err sqlite_write_give_up(struct sqlite_storage *s, struct write_op *op, struct error *err);
 enum err sqlite_write_hours_expire(struct sqlite_storage *s, struct write_op *op,
                                    struct error *err);
+enum err sqlite_write_rekey(struct sqlite_storage *s, struct write_op *op, struct error *err);
+enum err sqlite_write_cluster_rule(struct sqlite_storage *s, struct write_op *op,
+                                   struct error *err);
+enum err sqlite_write_cluster_rule_undo(struct sqlite_storage *s, struct write_op *op,
+                                        struct error *err);
+enum err sqlite_write_epoch(struct sqlite_storage *s, struct write_op *op, struct error *err);
+enum err sqlite_write_cluster_work(struct sqlite_storage *s, struct write_op *op,
+                                   struct error *err);
 
 #endif

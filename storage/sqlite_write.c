@@ -10,6 +10,7 @@
  *
  * Which table is written by what: sqlite_write_batch.c (reports), sqlite_counters.c (all sums),
  * sqlite_images.c (images, layouts, slide groups), sqlite_write_resolve.c (frames, clusters),
+ * sqlite_write_merges.c (what clusters are made of), sqlite_write_epoch.c (the second stage),
  * sqlite_write_symbols.c (uploads, repending), sqlite_write_expire.c (retention).
  */
 #include <stdio.h>
@@ -31,6 +32,11 @@ static apply_function *const apply_functions[] = {
     [WRITE_EXPIRE] = sqlite_write_expire,
     [WRITE_GIVE_UP] = sqlite_write_give_up,
     [WRITE_HOURS_EXPIRE] = sqlite_write_hours_expire,
+    [WRITE_REKEY] = sqlite_write_rekey,
+    [WRITE_CLUSTER_RULE] = sqlite_write_cluster_rule,
+    [WRITE_CLUSTER_RULE_UNDO] = sqlite_write_cluster_rule_undo,
+    [WRITE_EPOCH] = sqlite_write_epoch,
+    [WRITE_CLUSTER_WORK] = sqlite_write_cluster_work,
 };
 
 static int on_commit(void *arg, sqlite3 *db, const char *schema, int pages)

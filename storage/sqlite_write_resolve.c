@@ -1,4 +1,4 @@
-/* WRITE_RESOLUTIONS and WRITE_GIVE_UP: frames of stacks, and where the stacks point to. */
+/* WRITE_RESOLUTIONS, WRITE_REKEY and WRITE_GIVE_UP: frames of stacks, and where the stacks point to. */
 #include <string.h>
 
 #include "storage/frames_blob.h"
@@ -9,10 +9,22 @@
 struct stack_facts {
     int64_t app_id, cluster_id;
     int64_t first_ms, last_ms;
-    bool answerable; /* pending, and of the generation that was answered */
+    uint8_t part[PART_KEY_SIZE];
+    bool
+        answerable; /* in the state and of the generation that was answered, by the overlay of now */
 };
 
-static enum err facts_of(struct sqlite_storage *s, const struct op_resolution *r,
+static enum err overlay_is(struct sqlite_storage *s, int64_t app_id, uint64_t version, bool *ret,
+                           struct error *err)
+{
+    int64_t now = 0;
+    enum err rc = sql_get(&s->conn, SQL_OVERLAY_VERSION, 0, &now, err, sql_int(app_id));
+    if (!rc)
+        *ret = (uint64_t)now == version;
+    return rc;
+}
+
+static enum err facts_of(struct sqlite_storage *s, const struct op_resolution *r, int64_t state,
                          struct stack_facts *ret, struct error *err)
 {
     bool row = false;
@@ -22,13 +34,16 @@ static enum err facts_of(struct sqlite_storage *s, const struct op_resolution *r
     if (rc || !row)
         return rc;
     ret->app_id = sqlite3_column_int64(st, 0);
-    ret->answerable = sqlite3_column_int64(st, 1) == STACK_PENDING &&
+    ret->answerable = sqlite3_column_int64(st, 1) == state &&
                       sqlite3_column_int64(st, 2) == (int64_t)r->generation;
     ret->cluster_id = sqlite3_column_int64(st, 3);
     ret->first_ms = sqlite3_column_int64(st, 4);
     ret->last_ms = sqlite3_column_int64(st, 5);
+    sql_column_fixed(st, 6, ret->part, sizeof(ret->part));
     sql_end(st);
-    return ERR_OK;
+    if (ret->answerable)
+        rc = overlay_is(s, ret->app_id, r->overlay, &ret->answerable, err);
+    return rc;
 }
 
 /* An image that was missing has an index by now: the answer is out of date. */
@@ -115,20 +130,25 @@ static enum err store_frames(struct sqlite_storage *s, const struct op_resolutio
                    sql_blob(r->variant, sizeof(r->variant)));
 }
 
-/* Points the stack to its cluster and lets the sums follow. */
-static enum err point_to(struct sqlite_storage *s, const struct op_resolution *r,
-                         const struct stack_facts *facts, int64_t cluster_id, struct error *err)
+static enum err set_resolved(struct sqlite_storage *s, const struct op_resolution *r,
+                             int64_t cluster_id, struct error *err)
 {
     uint32_t app = 0;
     uint32_t named = 0;
-    struct figures figures = {0};
     frames_count_app(r->stack, &app, &named);
-    enum err rc = sql_run(&s->conn, SQL_STACK_RESOLVE, err, sql_int((int64_t)r->stack_id),
-                          sql_int(cluster_id), sql_int(r->provisional), sql_int(r->approximate),
-                          sql_int(app), sql_int(named));
-    if (rc || facts->cluster_id == cluster_id)
-        return rc;
-    rc = sqlite_stack_figures(s, (int64_t)r->stack_id, &figures, err);
+    return sql_run(&s->conn, SQL_STACK_RESOLVE, err, sql_int((int64_t)r->stack_id),
+                   sql_int(cluster_id), sql_int(r->provisional), sql_int(r->approximate),
+                   sql_int(app), sql_int(named), sql_blob(r->key, sizeof(r->key)));
+}
+
+/* The stack's row points to its cluster already: lets the sums follow. */
+static enum err move_sums(struct sqlite_storage *s, const struct op_resolution *r,
+                          const struct stack_facts *facts, int64_t cluster_id, struct error *err)
+{
+    struct figures figures = {0};
+    if (facts->cluster_id == cluster_id)
+        return ERR_OK;
+    enum err rc = sqlite_stack_figures(s, (int64_t)r->stack_id, &figures, err);
     const struct cluster_move move = {facts->cluster_id, cluster_id, &figures, facts->first_ms,
                                       facts->last_ms};
     if (!rc)
@@ -145,7 +165,7 @@ static enum err resolve(struct sqlite_storage *s, struct op_resolution *r,
     int64_t cluster_id = 0;
     r->applied = false;
     *ret_left = 0;
-    enum err rc = facts_of(s, r, &facts, err);
+    enum err rc = facts_of(s, r, STACK_PENDING, &facts, err);
     if (!rc && facts.answerable)
         rc = any_indexed(s, r, &late, err);
     if (rc || !facts.answerable || late)
@@ -156,7 +176,9 @@ static enum err resolve(struct sqlite_storage *s, struct op_resolution *r,
     if (!rc)
         rc = store_frames(s, r, err);
     if (!rc)
-        rc = point_to(s, r, &facts, cluster_id, err);
+        rc = set_resolved(s, r, cluster_id, err);
+    if (!rc)
+        rc = move_sums(s, r, &facts, cluster_id, err);
     if (rc)
         return rc;
     r->applied = true;
@@ -180,6 +202,73 @@ enum err sqlite_write_resolutions(struct sqlite_storage *s, struct write_op *op,
     /* At the end, so that a cluster that one stack leaves and another one joins lives on. */
     for (size_t i = 0; i < left_count && !rc; i++)
         rc = sqlite_cluster_reap(s, left[i], err);
+    return rc;
+}
+
+/* --- keys of resolved stacks ----------------------------------------------------------------- */
+
+/* What the rules of now say of the frames, where that is not what they said before. */
+static enum err replace_frames(struct sqlite_storage *s, const struct op_resolution *r,
+                               int64_t cluster_id, struct error *err)
+{
+    buf_clear(&s->blob);
+    enum err rc = frames_blob_encode(r->stack, name_id, s, &s->blob, err);
+    if (!rc)
+        rc = sql_run(&s->conn, SQL_STACK_FRAMES, err, sql_int((int64_t)r->stack_id),
+                     sql_blob(s->blob.data, s->blob.len));
+    return rc ? rc : set_resolved(s, r, cluster_id, err);
+}
+
+static enum err rekey(struct sqlite_storage *s, struct op_rekey *o, struct op_resolution *r,
+                      int64_t *ret_left, struct error *err)
+{
+    struct stack_facts facts;
+    int64_t cluster_id = 0;
+    r->applied = false;
+    enum err rc = facts_of(s, r, STACK_RESOLVED, &facts, err);
+    if (rc || !facts.answerable)
+        return rc;
+    rc = sqlite_cluster_of(s, facts.app_id, r, o->rules_version, &cluster_id, err);
+    if (!rc)
+        rc =
+            sql_run(&s->conn, SQL_STACK_REKEY, err, sql_int((int64_t)r->stack_id),
+                    sql_int(cluster_id), sql_blob(r->key, sizeof(r->key)), sql_int(r->provisional));
+    if (!rc)
+        rc = sql_run(&s->conn, SQL_STACK_VARIANT, err, sql_int((int64_t)r->stack_id),
+                     sql_blob(r->variant, sizeof(r->variant)));
+    if (!rc && r->stack)
+        rc = replace_frames(s, r, cluster_id, err);
+    if (!rc)
+        rc = move_sums(s, r, &facts, cluster_id, err);
+    if (rc)
+        return rc;
+    r->applied = true;
+    bool moved = facts.cluster_id != cluster_id;
+    o->changed += moved || memcmp(facts.part, r->key, sizeof(facts.part)) != 0;
+    if (moved)
+        *ret_left = facts.cluster_id;
+    return ERR_OK;
+}
+
+enum err sqlite_write_rekey(struct sqlite_storage *s, struct write_op *op, struct error *err)
+{
+    struct op_rekey *o = &op->u.rekey;
+    size_t left_count = 0;
+    enum err rc = ERR_OK;
+    int64_t *left = arena_array(&s->scratch, o->count + 1, sizeof(*left));
+    if (!left)
+        return error_set(err, ERR_NO_MEMORY, "no memory for keys");
+    o->changed = 0;
+    for (size_t i = 0; i < o->count && !rc; i++) {
+        rc = rekey(s, o, &o->items[i], &left[left_count], err);
+        left_count += !rc && left[left_count] != 0;
+    }
+    for (size_t i = 0; i < left_count && !rc; i++)
+        rc = sqlite_cluster_reap(s, left[i], err);
+    if (!rc && o->work_id)
+        rc = sql_run(&s->conn, SQL_WORK_STEP, err, sql_int((int64_t)o->work_id),
+                     sql_int((int64_t)o->after_id), sql_int((int64_t)o->seen),
+                     sql_int((int64_t)o->changed));
     return rc;
 }
 

@@ -339,4 +339,6 @@ enum err read_symbolication(struct storage_reader *r, const char *bundle_id, con
                             size_t limit, struct arena *arena, struct symbolication_row **ret,
                             size_t *ret_count, struct error *err);
 
+#include "storage/read_merges.h"
+
 #endif

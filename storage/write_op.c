@@ -42,6 +42,16 @@ void report_id_hash(const char *bundle_id, const char *id, uint8_t out[REPORT_ID
     memcpy(out, digest, REPORT_ID_HASH_SIZE);
 }
 
+const char *cluster_state_merged(const char *a, const char *b)
+{
+    static const char *const states[] = {"open", "ignored"};
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        if (strcmp(a, states[i]) == 0 || strcmp(b, states[i]) == 0)
+            return states[i];
+    }
+    return a;
+}
+
 const char *upload_state_name(enum upload_state state)
 {
     return state_names[state];

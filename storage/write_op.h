@@ -23,6 +23,7 @@
 #include "base/stack.h"
 #include "base/uuid.h"
 #include "storage/op_hours.h"
+#include "storage/op_merges.h"
 
 #define REPORT_ID_HASH_SIZE 16
 #define NO_STACK            UINT32_MAX
@@ -157,7 +158,9 @@ struct op_resolution {
     const char *image;    /* NULL */
     const char *category;
     const char *owner; /* NULL */
-    bool applied;      /* result: false when it came too late or an image was indexed meanwhile */
+    uint64_t overlay;  /* version of the app's overlay that `key` was made with; 0: it has none */
+    bool applied; /* result: false when it came too late, or an image was indexed or the overlay
+                          changed meanwhile */
 };
 
 struct op_resolutions {
@@ -272,6 +275,11 @@ enum write_op_kind {
     WRITE_EXPIRE,
     WRITE_GIVE_UP,
     WRITE_HOURS_EXPIRE,
+    WRITE_REKEY,
+    WRITE_CLUSTER_RULE,
+    WRITE_CLUSTER_RULE_UNDO,
+    WRITE_EPOCH,
+    WRITE_CLUSTER_WORK,
 };
 
 struct write_op {
@@ -297,6 +305,11 @@ struct write_op {
         struct op_expire expire;
         struct op_give_up give_up;
         struct op_hours_expire hours_expire;
+        struct op_rekey rekey;
+        struct op_cluster_rule cluster_rule;
+        struct op_cluster_rule_undo cluster_rule_undo;
+        struct op_epoch epoch;
+        struct op_cluster_work cluster_work;
     } u;
 };
 

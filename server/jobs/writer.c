@@ -115,6 +115,11 @@ static bool makes_pending(const struct write_op *op)
     case WRITE_TOKEN_REVOKE:
     case WRITE_EXPIRE:
     case WRITE_HOURS_EXPIRE:
+    case WRITE_REKEY:
+    case WRITE_CLUSTER_RULE:
+    case WRITE_CLUSTER_RULE_UNDO:
+    case WRITE_EPOCH:
+    case WRITE_CLUSTER_WORK:
         return false;
     }
     return false;

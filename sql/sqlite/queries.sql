@@ -243,7 +243,7 @@ SELECT count, weighted, stall_ms, hist, above_ms FROM counters WHERE stack_id = 
 -- === writing: resolutions and clusters ===========================================================
 
 -- name: stack_facts
-SELECT app_id, state, generation, coalesce(cluster_id, 0), first_seen_ms, last_seen_ms
+SELECT app_id, state, generation, coalesce(cluster_id, 0), first_seen_ms, last_seen_ms, part_key
 FROM stacks WHERE id = ?1;
 
 -- name: symbol_present
@@ -264,7 +264,8 @@ UPDATE stack_data SET resolved = ?2, missing = ?3, variant = ?4 WHERE stack_id =
 
 -- name: stack_resolve
 UPDATE stacks
-SET state = 1, cluster_id = ?2, provisional = ?3, approximate = ?4, app_frames = ?5, app_named = ?6
+SET state = 1, cluster_id = ?2, provisional = ?3, approximate = ?4, app_frames = ?5,
+    app_named = ?6, part_key = ?7
 WHERE id = ?1;
 
 -- name: cluster_find
@@ -272,8 +273,8 @@ SELECT id FROM clusters WHERE app_id = ?1 AND key = ?2;
 
 -- name: cluster_insert
 INSERT INTO clusters (app_id, key, kind, provisional, hidden, title, key_text, function, file,
-    image, category, owner, rules_version)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13);
+    image, category, owner, rules_version, borrowed, id)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15);
 
 -- name: cluster_totals_insert
 INSERT INTO cluster_totals (cluster_id, count, weighted, stall_ms, first_seen_ms, last_seen_ms,
@@ -285,8 +286,8 @@ VALUES (?1, 0, 0, 0, 9223372036854775807, -9223372036854775808, x'');
 -- stack came first.
 UPDATE clusters
 SET rules_version = ?2, kind = ?3, provisional = ?4, hidden = ?5, title = ?6, key_text = ?7,
-    function = ?8, file = ?9, image = ?10, category = ?11, owner = ?12
-WHERE id = ?1 AND (rules_version <> ?2 OR
+    function = ?8, file = ?9, image = ?10, category = ?11, owner = ?12, borrowed = ?13
+WHERE id = ?1 AND borrowed >= ?13 AND (borrowed > ?13 OR rules_version <> ?2 OR
     (?8 IS NULL, coalesce(length(CAST(?8 AS BLOB)), 0), coalesce(?8, ''), coalesce(?9, ''),
      coalesce(?10, ''), ?6, ?11, coalesce(?12, ''))
     < (function IS NULL, coalesce(length(CAST(function AS BLOB)), 0), coalesce(function, ''),
@@ -335,7 +336,8 @@ SET weighted = weighted + excluded.weighted, count = count + excluded.count;
 DELETE FROM cluster_moves WHERE to_id = ?1 AND ?2 > 0;
 
 -- name: alias_insert
-INSERT INTO cluster_aliases (alias, cluster_id) VALUES (?1, ?2);
+INSERT INTO cluster_aliases (alias, cluster_id, app_id, key)
+SELECT id, ?2, app_id, key FROM clusters WHERE id = ?1;
 
 -- name: cluster_delete
 DELETE FROM clusters WHERE id = ?1;
@@ -415,8 +417,9 @@ UNION SELECT stack_id FROM threads WHERE report_id = ?1 AND stack_id IS NOT NULL
 DELETE FROM reports WHERE id = ?1;
 
 -- name: stack_heir
-SELECT h.id, h.cluster_id, h.count FROM stacks s JOIN stacks h ON h.cluster_id = s.cluster_id
-WHERE s.id = ?1 AND s.state = 1
+SELECT h.id, h.cluster_id, h.count
+FROM stacks s JOIN stacks h ON h.app_id = s.app_id AND h.part_key = s.part_key
+WHERE s.id = ?1 AND s.state = 1 AND h.cluster_id = s.cluster_id
     AND NOT EXISTS (SELECT 1 FROM reports WHERE stack_id = ?1)
     AND NOT EXISTS (SELECT 1 FROM samples WHERE stack_id = ?1)
     AND NOT EXISTS (SELECT 1 FROM threads WHERE stack_id = ?1)

@@ -159,15 +159,11 @@ START_TEST(findings_go_with_their_report)
     ck_assert_int_eq(sqlite3_open(s.path, &db), SQLITE_OK);
     ck_assert_int_eq(sqlite3_exec(db,
                                   "PRAGMA foreign_keys = ON; INSERT INTO report_findings"
-                                  " SELECT id, 300, 0.5, '[771,9012]' FROM reports;"
-                                  " INSERT INTO cluster_merges (app_id, from_key, into_key, score,"
-                                  " epoch, created_ms) SELECT app_id, key, key, 0.9, 1, 0"
-                                  " FROM clusters",
+                                  " SELECT id, 300, 0.5, '[771,9012]' FROM reports",
                                   NULL, NULL, NULL),
                      SQLITE_OK);
     sqlite3_close(db);
     ck_assert_int_eq(number(s.path, "SELECT count(*) FROM report_findings", NULL, 0), 1);
-    ck_assert_int_eq(number(s.path, "SELECT count(*) FROM cluster_merges", NULL, 0), 1);
     struct write_op *op = write_op_new(WRITE_EXPIRE, 4096);
     op->u.expire = (struct op_expire){.now_ms = SUITE_NOW,
                                       .reports_before_ms = SUITE_NOW + 86400000,
