@@ -138,7 +138,7 @@ static bool make_file(struct debug_info *d, struct debug_unit *u, const struct d
     const char *slash = strrchr(name, '/');
     uint32_t directory;
     if (is_pseudo(name))
-        return add_file(d, 0, string_table_add(&d->strings, name, strlen(name)), ret);
+        return add_file(d, 0, string_table_borrow(&d->strings, name), ret);
     if (!slash) {
         directory = is_absolute(name) ? 0 : directory_entry(d, u, file->directory);
     } else {
@@ -151,7 +151,7 @@ static bool make_file(struct debug_info *d, struct debug_unit *u, const struct d
         directory = string_table_add(&d->strings, p.text, p.length);
         name = slash + 1;
     }
-    uint32_t base = string_table_add(&d->strings, name, strlen(name));
+    uint32_t base = string_table_borrow(&d->strings, name);
     *ret = 0;
     return base == 0 ? !d->strings.failed : add_file(d, directory, base, ret);
 }
@@ -161,7 +161,7 @@ bool debug_file_named(struct debug_info *d, const char *name, uint32_t *ret)
     const char *slash = strrchr(name, '/');
     const char *base = slash ? slash + 1 : name;
     uint32_t directory = slash ? string_table_add(&d->strings, name, (size_t)(slash - name)) : 0;
-    uint32_t entry = string_table_add(&d->strings, base, strlen(base));
+    uint32_t entry = string_table_borrow(&d->strings, base);
     *ret = 0;
     return !d->strings.failed && (entry == 0 || add_file(d, directory, entry, ret));
 }

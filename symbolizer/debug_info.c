@@ -151,7 +151,7 @@ static const struct object_symbol *linkage_symbol(const struct symtab *t, uint64
 
 static uint32_t add_name(struct debug_info *info, const char *text, bool local)
 {
-    uint32_t entry = string_table_add(&info->strings, text, strlen(text));
+    uint32_t entry = string_table_borrow(&info->strings, text);
     if (!info->strings.entries[entry].is_name && symbol_map_is_hidden(text))
         info->counts.hidden++;
     info->strings.entries[entry].is_name = true;

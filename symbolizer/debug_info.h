@@ -10,7 +10,8 @@
  * parents. Same object, same result, whatever the number of workers. Damaged units are given up
  * alone and counted.
  *
- * Threads: built by the caller's parallel_for; read-only afterwards. Memory: debug_info_free.
+ * Threads: built by the caller's parallel_for; read-only afterwards. Memory: debug_info_free; texts
+ * point into the object, which has to live as long.
  */
 #ifndef STALLSYM_SYMBOLIZER_DEBUG_INFO_H
 #define STALLSYM_SYMBOLIZER_DEBUG_INFO_H

@@ -24,7 +24,8 @@ bool demangle_cxx_own(const char *name, char *out, size_t size)
 bool demangle_cxx_is_own(const char *name)
 {
     struct cxx_tree tree;
-    return strncmp(name, "_Z", 2) == 0 && cxx_parse(name, &tree) && cxx_can_print(&tree);
+    return strncmp(name, "_Z", 2) == 0 && cxx_parse(name, &tree) &&
+           (tree.plain || cxx_can_print(&tree));
 }
 
 /* Safe to ask only where a crash or a loop costs no more than a child. */

@@ -26,7 +26,7 @@ uint16_t cxx_parse_literal(struct cxx_parser *s)
         return 0;
     uint16_t literal = cxx_make_text(s, kind, text, (size_t)(end - text));
     if (literal)
-        cxx_node(s, literal)->left = type;
+        cxx_set_left(s, literal, type);
     s->p = end + 1;
     return literal;
 }

@@ -42,7 +42,7 @@ static uint16_t make_special(struct cxx_parser *s, const char *text, uint16_t of
 {
     uint16_t i = of ? cxx_make_text(s, CXX_SPECIAL, text, strlen(text)) : 0;
     if (i)
-        cxx_node(s, i)->left = of;
+        cxx_set_left(s, i, of);
     return i;
 }
 
@@ -118,6 +118,22 @@ static uint16_t parse_clone(struct cxx_parser *s, uint16_t function)
     return suffix ? cxx_make(s, CXX_CLONE, function, suffix) : 0;
 }
 
+#define KIND(k) ((uint64_t)1 << (k))
+
+/* Nothing that printing fails at or that is printed elsewhere than where it stands (parameters,
+ * packs, lambdas, expressions, types around others that hold types themselves), and not too much. Of
+ * those of `this` more than two, a name's and a local one's together, may be too many. */
+static bool is_plain(const struct cxx_parser *s, struct cxx_effort effort)
+{
+    static const uint64_t others =
+        KIND(CXX_DEFAULT_ARG) | KIND(CXX_PARAM) | KIND(CXX_PACK) | KIND(CXX_LAMBDA) |
+        KIND(CXX_UNARY) | KIND(CXX_BINARY) | KIND(CXX_PAIR) | KIND(CXX_PACK_LENGTH) |
+        KIND(CXX_CALL) | KIND(CXX_CAST) | KIND(CXX_ARGUMENT) | KIND(CXX_DECLTYPE) |
+        KIND(CXX_VECTOR) | KIND(CXX_ARRAY) | KIND(CXX_MEMBER) | KIND(CXX_VENDOR);
+    return (s->kinds & others) == 0 && s->of_this <= 2 && effort.steps <= CXX_STEPS_MAX &&
+           effort.depth <= CXX_DEPTH_MAX;
+}
+
 bool cxx_parse(const char *name, struct cxx_tree *ret)
 {
     struct cxx_parser s;
@@ -127,10 +143,14 @@ bool cxx_parse(const char *name, struct cxx_tree *ret)
     s.last_name = 0;
     s.depth = 0;
     s.in_conversion = false;
+    s.of_this = 0;
+    s.kinds = 0;
+    s.efforts[0] = (struct cxx_effort){0, 0};
     ret->nodes[0] = (struct cxx_node){0};
     ret->count = 1;
     ret->root = cxx_parse_encoding(&s, true);
     while (ret->root && *s.p == '.')
         ret->root = parse_clone(&s, ret->root);
+    ret->plain = is_plain(&s, s.efforts[ret->root]);
     return ret->root != 0 && *s.p == 0;
 }

@@ -90,6 +90,7 @@ struct cxx_node {
 struct cxx_tree {
     uint16_t count; /* nodes[0] is none */
     uint16_t root;
+    bool plain; /* it can be printed, as was seen while it was read; false says nothing */
     struct cxx_node nodes[CXX_NODES_MAX];
 };
 

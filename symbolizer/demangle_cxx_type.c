@@ -17,7 +17,7 @@ static uint16_t parse_template_arg(struct cxx_parser *s)
 uint16_t cxx_parse_template_args(struct cxx_parser *s)
 {
     uint16_t last = s->last_name;
-    uint16_t first = 0, at = 0;
+    uint16_t first = 0, at = 0, count = 0;
     if (++s->depth > CXX_DEPTH_MAX)
         return 0;
     s->p++; /* I or J */
@@ -30,11 +30,7 @@ uint16_t cxx_parse_template_args(struct cxx_parser *s)
         uint16_t item = arg ? cxx_make(s, CXX_TEMPLATE_ARGS, arg, 0) : 0;
         if (!item)
             return 0;
-        if (at)
-            cxx_node(s, at)->right = item;
-        else
-            first = item;
-        at = item;
+        cxx_append(s, &first, &at, item, count++);
     } while (!cxx_take(s, 'E'));
     s->last_name = last;
     s->depth--;
@@ -158,17 +154,13 @@ static bool at_end_of_params(const char *p)
 
 uint16_t cxx_parse_params(struct cxx_parser *s)
 {
-    uint16_t first = 0, at = 0;
+    uint16_t first = 0, at = 0, count = 0;
     while (!at_end_of_params(s->p)) {
         uint16_t type = cxx_parse_type(s);
         uint16_t item = type ? cxx_make(s, CXX_PARAMS, type, 0) : 0;
         if (!item)
             return 0;
-        if (at)
-            cxx_node(s, at)->right = item;
-        else
-            first = item;
-        at = item;
+        cxx_append(s, &first, &at, item, count++);
     }
     if (first && !cxx_node(s, first)->right && cxx_node(s, cxx_node(s, first)->left)->code == 'v')
         cxx_node(s, first)->left = 0;

@@ -24,6 +24,27 @@ static bool push_step(struct reading *r, uint32_t fixed, uint32_t form)
     return true;
 }
 
+/* What functions and inlined calls are asked for. */
+static bool is_wanted(uint64_t attribute)
+{
+    switch (attribute) {
+    case DW_AT_name:
+    case DW_AT_linkage_name:
+    case DW_AT_MIPS_linkage_name:
+    case DW_AT_low_pc:
+    case DW_AT_high_pc:
+    case DW_AT_ranges:
+    case DW_AT_abstract_origin:
+    case DW_AT_specification:
+    case DW_AT_external:
+    case DW_AT_call_line:
+    case DW_AT_call_file:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static bool push_spec(struct reading *r, uint64_t attribute, uint64_t form, int64_t implicit)
 {
     void *p =
@@ -33,9 +54,12 @@ static bool push_spec(struct reading *r, uint64_t attribute, uint64_t form, int6
     r->table->specs = p;
     /* Nothing we ask for has a number beyond 16 bits, and no form we know has. */
     r->table->specs[r->spec_count++] = (struct dwarf_spec){
-        attribute <= UINT16_MAX ? (uint16_t)attribute : 0,
-        form <= UINT16_MAX ? (uint16_t)form : 0,
-        implicit,
+        .attribute = attribute <= UINT16_MAX ? (uint16_t)attribute : 0,
+        .form = form <= UINT16_MAX ? (uint16_t)form : 0,
+        .bytes = (int8_t)dwarf_form_fixed(form, &r->table->sizes),
+        .meaning = (uint8_t)dwarf_form_meaning(form),
+        .wanted = is_wanted(attribute),
+        .implicit = implicit,
     };
     return true;
 }

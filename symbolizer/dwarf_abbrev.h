@@ -66,6 +66,9 @@ enum {
 struct dwarf_spec {
     uint16_t attribute;
     uint16_t form;
+    int8_t bytes;    /* of a value, -1: it says itself */
+    uint8_t meaning; /* enum dwarf_meaning */
+    bool wanted;     /* of functions and calls */
     int64_t implicit;
 };
 

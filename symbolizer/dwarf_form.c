@@ -4,25 +4,6 @@
 
 #include "symbolizer/dwarf_units.h"
 
-/* What the number of a form means once it is read. */
-enum meaning {
-    MEANS_NOTHING,
-    MEANS_ADDRESS,
-    MEANS_ADDRESS_INDEX,
-    MEANS_CONSTANT,
-    MEANS_OFFSET,
-    MEANS_INDEX,
-    MEANS_UNIT_REFERENCE,
-    MEANS_REFERENCE,
-    MEANS_STR,
-    MEANS_LINE_STR,
-    MEANS_STR_INDEX,
-    MEANS_FLAG,
-    MEANS_PRESENT,
-    MEANS_IMPLICIT,
-    MEANS_SIGNED,
-};
-
 struct form {
     uint8_t shape;
     uint8_t bytes;
@@ -132,6 +113,11 @@ static int fixed_bytes(const struct form *f, const struct dwarf_sizes *sizes)
     return -1;
 }
 
+enum dwarf_meaning dwarf_form_meaning(uint64_t form)
+{
+    return (enum dwarf_meaning)form_of(form).meaning;
+}
+
 int dwarf_form_fixed(uint64_t form, const struct dwarf_sizes *sizes)
 {
     struct form f = form_of(form);
@@ -237,8 +223,8 @@ bool dwarf_address_at(const struct dwarf *d, const struct dwarf_unit *u, uint64_
     return true;
 }
 
-static void give_meaning(enum meaning meaning, uint64_t v, const struct dwarf *d,
-                         const struct dwarf_unit *u, struct dwarf_value *ret)
+void dwarf_form_give(enum dwarf_meaning meaning, uint64_t v, const struct dwarf *d,
+                     const struct dwarf_unit *u, struct dwarf_value *ret)
 {
     ret->number = v;
     switch (meaning) {
@@ -322,6 +308,6 @@ bool dwarf_form_read(struct cursor *c, uint64_t form, int64_t implicit, const st
         v = cursor_uleb(c);
     if (c->overrun)
         return false;
-    give_meaning(f.meaning, v, d, u, ret);
+    dwarf_form_give((enum dwarf_meaning)f.meaning, v, d, u, ret);
     return true;
 }

@@ -53,6 +53,25 @@ struct dwarf_value {
     const char *text; /* NULL: not to be had */
 };
 
+/* What the number of a form means once it is read. */
+enum dwarf_meaning {
+    MEANS_NOTHING,
+    MEANS_ADDRESS,
+    MEANS_ADDRESS_INDEX,
+    MEANS_CONSTANT,
+    MEANS_OFFSET,
+    MEANS_INDEX,
+    MEANS_UNIT_REFERENCE,
+    MEANS_REFERENCE,
+    MEANS_STR,
+    MEANS_LINE_STR,
+    MEANS_STR_INDEX,
+    MEANS_FLAG,
+    MEANS_PRESENT,
+    MEANS_IMPLICIT,
+    MEANS_SIGNED,
+};
+
 enum {
     DW_FORM_addr = 0x01,
     DW_FORM_implicit_const = 0x21,
@@ -72,6 +91,10 @@ int dwarf_form_fixed(uint64_t form, const struct dwarf_sizes *sizes);
 bool dwarf_form_skip(struct cursor *c, uint64_t form, const struct dwarf_sizes *sizes, bool swap);
 /* Reads a value; `implicit` is the abbreviation's own. False as above. */
 bool dwarf_form_read(struct cursor *c, uint64_t form, int64_t implicit, const struct dwarf *d,
+                     const struct dwarf_unit *u, struct dwarf_value *ret);
+enum dwarf_meaning dwarf_form_meaning(uint64_t form);
+/* The value that the number `v`, read already, stands for. */
+void dwarf_form_give(enum dwarf_meaning meaning, uint64_t v, const struct dwarf *d,
                      const struct dwarf_unit *u, struct dwarf_value *ret);
 /* An unsigned integer of 1 to 8 bytes. */
 uint64_t dwarf_read_uint(struct cursor *c, unsigned bytes, bool swap);

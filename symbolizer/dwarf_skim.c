@@ -93,24 +93,34 @@ static void take_attribute(uint16_t attribute, const struct dwarf_value *v, stru
     }
 }
 
-static bool is_wanted(uint16_t attribute)
+/* Nearly all values have a size that the abbreviation tells. */
+static inline bool read_value(const struct dwarf *d, const struct dwarf_unit *u,
+                              const struct dwarf_spec *spec, struct cursor *c,
+                              struct dwarf_value *ret)
 {
-    switch (attribute) {
-    case DW_AT_name:
-    case DW_AT_linkage_name:
-    case DW_AT_MIPS_linkage_name:
-    case DW_AT_low_pc:
-    case DW_AT_high_pc:
-    case DW_AT_ranges:
-    case DW_AT_abstract_origin:
-    case DW_AT_specification:
-    case DW_AT_external:
-    case DW_AT_call_line:
-    case DW_AT_call_file:
-        return true;
+    uint64_t number;
+    switch (spec->bytes) {
+    case 0:
+        number = (uint64_t)spec->implicit;
+        break;
+    case 1:
+        number = cursor_u8(c);
+        break;
+    case 2:
+        number = cursor_u16(c, d->swap);
+        break;
+    case 4:
+        number = cursor_u32(c, d->swap);
+        break;
+    case 8:
+        number = cursor_u64(c, d->swap);
+        break;
     default:
-        return false;
+        return dwarf_form_read(c, spec->form, spec->implicit, d, u, ret);
     }
+    ret->text = NULL;
+    dwarf_form_give((enum dwarf_meaning)spec->meaning, number, d, u, ret);
+    return !c->overrun;
 }
 
 bool dwarf_entry_read(const struct dwarf *d, const struct dwarf_unit *u,
@@ -119,14 +129,14 @@ bool dwarf_entry_read(const struct dwarf *d, const struct dwarf_unit *u,
     const struct dwarf_spec *spec = dwarf_abbrev_specs(u->abbrevs, a);
     for (uint32_t i = 0; i < a->spec_count; i++, spec++) {
         struct dwarf_value v;
-        if (!is_wanted(spec->attribute)) {
-            if (!dwarf_form_skip(c, spec->form, &u->sizes, d->swap))
+        if (spec->wanted) {
+            if (!read_value(d, u, spec, c, &v))
                 return false;
-            continue;
-        }
-        if (!dwarf_form_read(c, spec->form, spec->implicit, d, u, &v))
+            take_attribute(spec->attribute, &v, ret);
+        } else if (spec->bytes >= 0 ? !cursor_skip(c, (uint64_t)spec->bytes)
+                                    : !dwarf_form_skip(c, spec->form, &u->sizes, d->swap)) {
             return false;
-        take_attribute(spec->attribute, &v, ret);
+        }
     }
     return true;
 }
@@ -184,34 +194,60 @@ static const char *take_die(struct skimming *k, const struct dwarf_abbrev *a, ui
     return a->children ? push_open(k, depth, index) : NULL;
 }
 
+/* A DIE that is not stepped over in one add, its code being read. */
+static const char *take_other(struct skimming *k, const struct dwarf_abbrev *a, uint64_t offset,
+                              struct cursor *c, int64_t depth)
+{
+    if (a->role != DWARF_ROLE_OTHER)
+        return take_die(k, a, offset, c, depth);
+    if (dwarf_abbrev_skip(k->u->abbrevs, a, c, k->d->swap))
+        return NULL;
+    return c->overrun ? text_past_end : dwarf_skim_unknown_form;
+}
+
+/* The end of a list of children. False: it was the unit's. */
+static inline bool close_list(struct skimming *k, int64_t *depth)
+{
+    --*depth;
+    if (k->open_count && k->open[k->open_count - 1].depth == *depth)
+        k->open_count--;
+    return *depth > 0;
+}
+
+/* `p` is where the cursor stands, kept apart from it: the loop goes over millions of DIEs. */
 static const char *skim(struct skimming *k)
 {
     const struct dwarf_abbrevs *abbrevs = k->u->abbrevs;
     const uint8_t *base = k->d->info.p;
-    bool swap = k->d->swap;
     struct cursor c = dwarf_unit_cursor(k->d, k->u, k->u->dies);
+    const uint8_t *p = c.p;
+    const uint8_t *const end = c.end;
     int64_t depth = 0;
-    while (c.p < c.end) {
-        const uint8_t *die = c.p;
-        uint64_t code = cursor_uleb(&c);
+    while (p < end) {
+        const uint8_t *die = p;
+        uint64_t code = *p++;
+        if (code >= 0x80) {
+            c.p = die;
+            code = cursor_uleb(&c);
+            p = c.p;
+        }
         if (code == 0) {
-            depth--;
-            if (k->open_count && k->open[k->open_count - 1].depth == depth)
-                k->open_count--;
-            if (depth <= 0)
+            if (!close_list(k, &depth))
                 break;
             continue;
         }
         const struct dwarf_abbrev *a = dwarf_abbrevs_find(abbrevs, code);
         if (!a)
             return "a DIE has an unknown abbreviation";
-        if (a->role == DWARF_ROLE_OTHER) {
-            if (!dwarf_abbrev_skip(abbrevs, a, &c, swap))
-                return c.overrun ? text_past_end : dwarf_skim_unknown_form;
+        if (a->role == DWARF_ROLE_OTHER && a->fixed != DWARF_NOT_FIXED &&
+            a->fixed <= (size_t)(end - p)) {
+            p += a->fixed;
         } else {
-            const char *damage = take_die(k, a, (uint64_t)(die - base), &c, depth);
+            c.p = p;
+            const char *damage = take_other(k, a, (uint64_t)(die - base), &c, depth);
             if (damage)
                 return damage;
+            p = c.p;
         }
         if (a->children)
             depth++;

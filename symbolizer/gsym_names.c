@@ -126,18 +126,9 @@ enum err gsym_names_write(const struct string_table *t, const struct parallel_fo
 void gsym_names_write_table(const struct string_table *t, struct gsym_sink *sink)
 {
     for (int local = 0; local < 2; local++) {
-        size_t e = 0;
-        while (e < t->count) {
-            /* Texts that follow each other are written together. */
-            size_t first = e;
-            while (e < t->count && t->entries[e].is_local == local)
-                e++;
-            size_t from = t->entries[first].offset;
-            size_t end = e < t->count ? t->entries[e].offset : t->bytes.len;
-            if (e > first)
-                gsym_sink_put(sink, t->bytes.data + from, end - from);
-            while (e < t->count && t->entries[e].is_local != local)
-                e++;
+        for (size_t e = 0; e < t->count; e++) {
+            if (t->entries[e].is_local == local)
+                gsym_sink_put(sink, t->entries[e].text, (size_t)t->entries[e].length + 1);
         }
     }
 }

@@ -76,10 +76,7 @@ static void write_body(struct gsym_sink *s, const char *data, size_t len)
         error_set(&s->error, ERR_LIMIT, "index passes 4 GB");
         return;
     }
-    uint64_t at = s->head_len + s->flushed;
-    write_at(s, data, len, at);
-    /* The disk begins now, so that the sync at the end has less to wait for. */
-    (void)sync_file_range(s->fd, (off_t)at, (off_t)len, SYNC_FILE_RANGE_WRITE);
+    write_at(s, data, len, s->head_len + s->flushed);
     s->crc = crc_of(s->crc, data, len);
     s->flushed += len;
 }
@@ -124,8 +121,6 @@ enum err gsym_sink_finish(struct gsym_sink *s, const struct buf *head, uint64_t 
     if (head->failed && s->error.code == ERR_OK)
         error_set(&s->error, ERR_NO_MEMORY, "no memory for the tables of the index");
     write_at(s, head->data, head->len, 0);
-    if (s->error.code == ERR_OK && fsync(s->fd) != 0)
-        error_errno(&s->error, errno, "cannot sync the index");
     if (close(s->fd) != 0 && s->error.code == ERR_OK)
         error_errno(&s->error, errno, "cannot write the index");
     s->fd = -1;

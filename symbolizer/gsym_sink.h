@@ -44,7 +44,7 @@ void gsym_sink_flush(struct gsym_sink *s);
 void gsym_sink_put(struct gsym_sink *s, const void *data, size_t len);
 /* CRC-32 of head and body as they would stand in the file. */
 uint32_t gsym_sink_crc(struct gsym_sink *s, const struct buf *head);
-/* Writes the rest and the head, syncs, closes. */
+/* Writes the rest and the head, closes. */
 enum err gsym_sink_finish(struct gsym_sink *s, const struct buf *head, uint64_t *ret_bytes,
                           struct error *err);
 /* Closes and removes the file; nothing after gsym_sink_finish. */

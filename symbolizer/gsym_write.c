@@ -181,7 +181,7 @@ static enum err write_body(const struct debug_info *d, const struct object_info 
     if (code)
         return code;
     patch_u32(head, 20, gsym_sink_at(sink));
-    patch_u32(head, 24, d->strings.bytes.len);
+    patch_u32(head, 24, d->strings.size);
     gsym_names_write_table(&d->strings, sink);
     gsym_sink_align(sink, 4);
     uint64_t blocks = gsym_sink_at(sink);

@@ -3,8 +3,8 @@
  *
  * Purpose: debug_info in, one GSYM file with our blocks and footer out (gsym_format.h).
  *
- * Invariants: same debug_info, same bytes. The file at `path` is complete and synced when ERR_OK is
- * returned; on failure nothing is left there. llvm-gsymutil reads every file written.
+ * Invariants: same debug_info, same bytes. The file at `path` is complete when ERR_OK is returned, not
+ * synced: that is for who installs it; on failure nothing is left there. llvm-gsymutil reads every file written.
  *
  * Threads: display names may be made on the caller's parallel_for. Memory: all freed on return.
  */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "symbolizer/debug_info.h"
 #include "symbolizer/gsym_write.h"
@@ -151,8 +150,7 @@ static enum err count_uuid(struct index_run *r, const struct uuid *uuid, struct 
     return ERR_OK;
 }
 
-static enum err write_index(struct index_run *r, const struct index_source *s,
-                            const struct object *o, struct slice_report *slice,
+static enum err write_index(struct index_run *r, const struct object *o, struct slice_report *slice,
                             char index_file[INDEX_NAME], char *warning, size_t warning_size,
                             struct error *err)
 {
@@ -163,9 +161,6 @@ static enum err write_index(struct index_run *r, const struct index_source *s,
     enum err e = debug_info_build(o, r->options->parallel, &d, err);
     if (e != ERR_OK)
         return e;
-    /* All that the index takes was copied out of the file: its pages need not stay beside it. What is
-     * asked for once more is read again from the mapping. */
-    madvise((void *)(uintptr_t)s->data, (size_t)s->size, MADV_DONTNEED);
     const struct debug_info_counts *counts = debug_info_counts(d);
     slice->functions = counts->functions;
     slice->lines = counts->lines;
@@ -209,7 +204,7 @@ enum err index_one_slice(struct index_run *r, struct index_source *s,
     slice.text_vmaddr = info->text_vmaddr;
     slice.text_size = info->text_size;
     use_map(r, o, warning, sizeof(warning));
-    enum err e = write_index(r, s, o, &slice, index_file, warning, sizeof(warning), &err);
+    enum err e = write_index(r, o, &slice, index_file, warning, sizeof(warning), &err);
     if (e == ERR_OK)
         e = count_uuid(r, &info->uuid, &err);
     if (e == ERR_OK) {

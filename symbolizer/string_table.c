@@ -7,19 +7,21 @@
 #include "symbolizer/vec.h"
 
 #define FIRST_SLOTS ((size_t)1024)
-#define BYTES_MAX   ((size_t)UINT32_MAX)
+#define BYTES_MAX   ((uint64_t)UINT32_MAX)
 
 bool string_table_init(struct string_table *t)
 {
     memset(t, 0, sizeof(*t));
-    buf_init(&t->bytes, BYTES_MAX);
+    arena_init(&t->copies, BYTES_MAX);
+    t->limit = BYTES_MAX;
     t->entries = vec_grown(NULL, &t->cap, 1, sizeof(t->entries[0]));
     t->slots = calloc(FIRST_SLOTS, sizeof(t->slots[0]));
-    if (!t->entries || !t->slots || !buf_u8(&t->bytes, 0)) {
+    if (!t->entries || !t->slots) {
         string_table_done(t);
         return false;
     }
-    memset(&t->entries[0], 0, sizeof(t->entries[0]));
+    t->entries[0] = (struct string_entry){.text = ""};
+    t->size = 1;
     t->count = 1;
     t->slot_count = FIRST_SLOTS;
     return true;
@@ -29,7 +31,7 @@ void string_table_done(struct string_table *t)
 {
     if (!t)
         return;
-    buf_done(&t->bytes);
+    arena_done(&t->copies);
     free(t->entries);
     free(t->slots);
     t->entries = NULL;
@@ -61,7 +63,7 @@ static uint32_t fail(struct string_table *t)
     return 0;
 }
 
-uint32_t string_table_add(struct string_table *t, const char *text, size_t length)
+static uint32_t add(struct string_table *t, const char *text, size_t length, bool borrowed)
 {
     if (length == 0 || t->failed)
         return 0;
@@ -72,20 +74,32 @@ uint32_t string_table_add(struct string_table *t, const char *text, size_t lengt
     for (; t->slots[i]; i = (i + 1) & (t->slot_count - 1)) {
         const struct string_entry *e = &t->entries[t->slots[i] - 1];
         if (e->hash == hash && e->length == length &&
-            memcmp(t->bytes.data + e->offset, text, length) == 0)
+            (e->text == text || memcmp(e->text, text, length) == 0))
             return t->slots[i] - 1;
     }
     void *p = vec_grown(t->entries, &t->cap, t->count + 1, sizeof(t->entries[0]));
     if (!p)
         return fail(t);
     t->entries = p;
-    size_t offset = t->bytes.len;
-    if (length > BYTES_MAX - offset || !buf_put(&t->bytes, text, length) || !buf_u8(&t->bytes, 0))
+    if (length >= t->limit - t->size)
         return fail(t);
+    if (!borrowed && !(text = arena_strndup(&t->copies, text, length)))
+        return fail(t);
+    t->size += length + 1;
     t->entries[t->count] =
-        (struct string_entry){(uint32_t)offset, (uint32_t)length, hash, 0, false, false};
+        (struct string_entry){.text = text, .length = (uint32_t)length, .hash = hash};
     t->slots[i] = (uint32_t)t->count + 1;
     return (uint32_t)t->count++;
+}
+
+uint32_t string_table_add(struct string_table *t, const char *text, size_t length)
+{
+    return add(t, text, length, false);
+}
+
+uint32_t string_table_borrow(struct string_table *t, const char *text)
+{
+    return add(t, text, strlen(text), true);
 }
 
 void string_table_settle(struct string_table *t)
@@ -104,9 +118,4 @@ void string_table_settle(struct string_table *t)
         t->entries[e].place = at;
         at += t->entries[e].length + 1;
     }
-}
-
-const char *string_table_text(const struct string_table *t, uint32_t entry)
-{
-    return t->bytes.data + t->entries[entry].offset;
 }

@@ -3,12 +3,12 @@
  *
  * Purpose: the index file's string table: names of functions, directories, files.
  *
- * Invariants: `bytes` begins with a NUL, every text ends in one; equal texts are one entry. Entry 0
- * is the empty text. Offsets fit 32 bits: past that, and without memory, `failed` sticks. Numbers
- * and offsets follow the order in which texts were added. The table that is written has the texts
- * of `is_local` last, each part in the order of the entries.
+ * Invariants: equal texts are one entry, entry 0 is the empty text. Each takes its length and a NUL of
+ * the table that is written; its offsets fit 32 bits: past that, and without memory, `failed` sticks.
+ * Numbers follow the order in which texts were added. The table that is written has the texts of
+ * `is_local` last, each part in the order of the entries.
  *
- * Threads: one owner. Memory: string_table_done.
+ * Threads: one owner. Memory: string_table_done; borrowed texts stay their owners'.
  */
 #ifndef STALLSYM_SYMBOLIZER_STRING_TABLE_H
 #define STALLSYM_SYMBOLIZER_STRING_TABLE_H
@@ -17,10 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/arena.h"
 
 struct string_entry {
-    uint32_t offset;
+    const char *text; /* ends in a NUL */
     uint32_t length;
     uint32_t hash;
     uint32_t place; /* in the table as it is written, see string_table_settle() */
@@ -29,7 +29,9 @@ struct string_entry {
 };
 
 struct string_table {
-    struct buf bytes;
+    struct arena copies;
+    uint64_t size;  /* of the table that is written */
+    uint64_t limit; /* for `size` */
     struct string_entry *entries;
     size_t count, cap;
     uint32_t *slots; /* 1 + entry, 0: free */
@@ -43,8 +45,13 @@ bool string_table_init(struct string_table *t);
 void string_table_done(struct string_table *t);
 /* The text's entry; 0 for "" and after failure. */
 uint32_t string_table_add(struct string_table *t, const char *text, size_t length);
+/* The same for a text that ends in a NUL and outlives the table: it is not copied. */
+uint32_t string_table_borrow(struct string_table *t, const char *text);
 /* Fills in `place` and `locals`; nothing is added from then on. */
 void string_table_settle(struct string_table *t);
-const char *string_table_text(const struct string_table *t, uint32_t entry);
+static inline const char *string_table_text(const struct string_table *t, uint32_t entry)
+{
+    return t->entries[entry].text;
+}
 
 #endif

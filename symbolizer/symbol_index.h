@@ -6,8 +6,8 @@
  * the symbol maps of the upload, wherever in it they lie, and by those that the caller has.
  *
  * Invariants: same input, same bytes, whatever `jobs` is. A slice that fails does not keep the
- * others from being indexed; each is reported, with its reason. Files appear under their final
- * name only when complete and synced.
+ * others from being indexed; each is reported, with its reason. Index files that are reported
+ * are complete; they are synced by who installs them.
  *
  * Threads: spreads units over the caller's parallel_for; the callback comes from the calling
  * thread. Memory: object files are mapped, never read whole.

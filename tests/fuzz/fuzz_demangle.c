@@ -4,12 +4,21 @@
 #include <string.h>
 
 #include "symbolizer/demangle.h"
+#include "symbolizer/demangle_cxx_tree.h"
 #include "symbolizer/demangle_parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Of the C++ runtime. */
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
+
+/* What is seen to be printable can be printed. */
+static void check_plain(const char *name)
+{
+    struct cxx_tree tree;
+    if (cxx_parse(name, &tree) && tree.plain && !cxx_can_print(&tree))
+        abort();
+}
 
 static void check_estimate(const char *name)
 {
@@ -45,5 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (strncmp(name, "_Z", 2) == 0)
         check_estimate(name);
+    if (strncmp(name, "_Z", 2) == 0)
+        check_plain(name);
     return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "symbolizer/demangle.h"
+#include "symbolizer/demangle_cxx_tree.h"
 #include "symbolizer/demangle_parts.h"
 #include "tests/support/files.h"
 #include "tests/support/unit.h"
@@ -90,11 +91,24 @@ static const char *const CASES[][2] = {
 
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
 
+static size_t plain; /* names that were seen to be printable */
+
+/* What is seen to be printable without printing can be printed. */
+static void check_plain(const char *s)
+{
+    struct cxx_tree tree;
+    if (strncmp(s, "_Z", 2) != 0 || !cxx_parse(s, &tree) || !tree.plain)
+        return;
+    plain++;
+    ck_assert_msg(cxx_can_print(&tree), "%s", s);
+}
+
 /* True when our own reader knows the name; then it says what the runtime says, if that answers. */
 static bool same_as_runtime(const char *s)
 {
     static char own[(size_t)1 << 16];
     struct demangle_cost cost = demangle_cxx_cost(s);
+    check_plain(s);
     if (!demangle_cxx_own(s, own, sizeof(own)))
         return false;
     if (cost.size > DEMANGLE_CXX_SIZE_MAX || cost.depth > DEMANGLE_CXX_DEPTH_MAX)
@@ -148,6 +162,7 @@ START_TEST(damaged_names)
         known += same_as_runtime(s);
     }
     ck_assert_uint_gt(known, 3000);
+    ck_assert_uint_gt(plain, 1000);
 }
 END_TEST
 
@@ -158,6 +173,7 @@ START_TEST(real_names)
     size_t known = 0, all = 0;
     char folder[1024], pattern[1100];
     glob_t files;
+    plain = 0;
     if (!shared_data("truth", folder, sizeof(folder)))
         return;
     snprintf(pattern, sizeof(pattern), "%s/*.tsv.gz", folder);
@@ -180,7 +196,7 @@ START_TEST(real_names)
         gzclose(f);
     }
     globfree(&files);
-    printf("%zu C++ names, %zu known\n", all, known);
+    printf("%zu C++ names, %zu known, %zu plain\n", all, known, plain);
     ck_assert_uint_gt(known * 10, all * 9);
 }
 END_TEST
