@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "storage/memory_config.h"
 #include "storage/memory_numbers.h"
 #include "storage/memory_read.h"
 #include "storage/memory_state.h"
@@ -196,6 +197,7 @@ static enum err mem_apply(struct storage *base, struct write_op *op, struct erro
         [WRITE_CLUSTER_RULE_UNDO] = mem_write_cluster_rule_undo,
         [WRITE_EPOCH] = mem_write_epoch,
         [WRITE_CLUSTER_WORK] = mem_write_cluster_work,
+        [WRITE_CONFIG] = mem_write_config,
     };
     struct mem_storage *m = mem_of(base);
     if (!m->in_group)
@@ -363,4 +365,6 @@ const struct storage_backend storage_backend_memory = {
     .read_cluster_work = mem_read_cluster_work,
     .read_cluster_work_last = mem_read_cluster_work_last,
     .read_cluster_apps = mem_read_cluster_apps,
+    .read_config = mem_read_config,
+    .read_config_history = mem_read_config_history,
 };

@@ -172,6 +172,12 @@ struct mem_token {
     struct token_row row;
 };
 
+struct mem_config {
+    const char *bundle_id;
+    uint64_t token_id;
+    struct config_row row;
+};
+
 #define MEM_TABLES(X)                                                                              \
     X(app, apps)                                                                                   \
     X(value, values)                                                                               \
@@ -193,7 +199,8 @@ struct mem_token {
     X(rule, rules)                                                                                 \
     X(related, related)                                                                            \
     X(overlay, overlays)                                                                           \
-    X(work, works)
+    X(work, works)                                                                                 \
+    X(config, configs)
 
 struct mem_state {
 #define MEM_FIELD(type, name)                                                                      \

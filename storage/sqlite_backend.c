@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "storage/sqlite_config.h"
 #include "storage/sqlite_counters.h"
 #include "storage/sqlite_migrate.h"
 #include "storage/sqlite_numbers.h"
@@ -243,4 +244,6 @@ const struct storage_backend storage_backend_sqlite = {
     .read_cluster_work = sqlite_read_cluster_work,
     .read_cluster_work_last = sqlite_read_cluster_work_last,
     .read_cluster_apps = sqlite_read_cluster_apps,
+    .read_config = sqlite_read_config,
+    .read_config_history = sqlite_read_config_history,
 };

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "storage/sqlite_config.h"
 #include "storage/sqlite_counters.h"
 
 typedef enum err apply_function(struct sqlite_storage *s, struct write_op *op, struct error *err);
@@ -37,6 +38,7 @@ static apply_function *const apply_functions[] = {
     [WRITE_CLUSTER_RULE_UNDO] = sqlite_write_cluster_rule_undo,
     [WRITE_EPOCH] = sqlite_write_epoch,
     [WRITE_CLUSTER_WORK] = sqlite_write_cluster_work,
+    [WRITE_CONFIG] = sqlite_write_config,
 };
 
 static int on_commit(void *arg, sqlite3 *db, const char *schema, int pages)

@@ -13,6 +13,7 @@
 #ifndef STALLSYM_STORAGE_STORAGE_BACKEND_H
 #define STALLSYM_STORAGE_STORAGE_BACKEND_H
 
+#include "storage/read_config.h"
 #include "storage/read_hours.h"
 #include "storage/storage.h"
 #include "storage/storage_read.h"
@@ -147,6 +148,11 @@ struct storage_backend {
     enum err (*read_cluster_apps)(struct storage_reader *r, const char *rules_version,
                                   struct arena *arena, struct cluster_app_row **ret,
                                   size_t *ret_count, struct error *err);
+    enum err (*read_config)(struct storage_reader *r, const char *bundle_id, uint32_t revision,
+                            struct arena *arena, struct config_row *ret, struct error *err);
+    enum err (*read_config_history)(struct storage_reader *r, const char *bundle_id,
+                                    struct arena *arena, struct config_row **ret, size_t *ret_count,
+                                    struct error *err);
 };
 
 extern const struct storage_backend storage_backend_sqlite;

@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "base/stack.h"
 #include "base/uuid.h"
+#include "storage/op_config.h"
 #include "storage/op_hours.h"
 #include "storage/op_merges.h"
 
@@ -280,6 +281,7 @@ enum write_op_kind {
     WRITE_CLUSTER_RULE_UNDO,
     WRITE_EPOCH,
     WRITE_CLUSTER_WORK,
+    WRITE_CONFIG,
 };
 
 struct write_op {
@@ -310,6 +312,7 @@ struct write_op {
         struct op_cluster_rule_undo cluster_rule_undo;
         struct op_epoch epoch;
         struct op_cluster_work cluster_work;
+        struct op_config config;
     } u;
 };
 

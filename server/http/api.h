@@ -57,6 +57,15 @@ enum err api_get_breakdown(struct http_request *r, const struct read_tools *tool
 /* api_stats.c */
 enum err api_get_stats(struct http_request *r, const struct read_tools *tools, struct error *err);
 
+/* api_config.c */
+enum err api_get_config(struct http_request *r, const struct read_tools *tools, struct error *err);
+enum err api_get_config_revision(struct http_request *r, const struct read_tools *tools,
+                                 struct error *err);
+enum err api_get_config_revisions(struct http_request *r, const struct read_tools *tools,
+                                  struct error *err);
+void api_put_config(struct http_request *r);
+void api_post_config_rollback(struct http_request *r);
+
 /* api_tokens.c */
 void api_post_tokens(struct http_request *r);
 enum err api_get_tokens(struct http_request *r, const struct read_tools *tools, struct error *err);

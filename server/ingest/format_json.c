@@ -184,7 +184,7 @@ bool json_clean_text(const json_t *value, size_t max)
 {
     const char *s = json_string_value(value);
     size_t n = json_string_length(value);
-    if (n > max)
+    if (!s || n > max)
         return false;
     for (size_t i = 0; i < n; i++) {
         if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)

@@ -148,7 +148,8 @@ extern const size_t suite_case_count;
     X(statistics)                                                                                  \
     X(hours_add_up)                                                                                \
     X(hours_follow_their_stacks)                                                                   \
-    X(hours_expire)
+    X(hours_expire)                                                                                \
+    X(configurations)
 #define SUITE_DECLARE(name) void suite_##name(struct suite *s);
 SUITE_CASES(SUITE_DECLARE)
 #undef SUITE_DECLARE
