@@ -39,6 +39,7 @@ extern const struct cmd cmd_index;
 extern const struct cmd cmd_lookup;
 extern const struct cmd cmd_migrate;
 extern const struct cmd cmd_run;
+extern const struct cmd cmd_symbolicate;
 extern const struct cmd cmd_version;
 
 /* "stallsymd NAME: text" and how to get help, on standard error; returns CMD_USAGE. */

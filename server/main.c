@@ -9,8 +9,8 @@
 #include "server/cmd.h"
 
 static const struct cmd *const COMMANDS[] = {
-    &cmd_run,      &cmd_check_config, &cmd_migrate, &cmd_index,   &cmd_lookup,
-    &cmd_demangle, &cmd_cluster,      &cmd_health,  &cmd_version,
+    &cmd_run,         &cmd_check_config, &cmd_migrate, &cmd_index,  &cmd_lookup,
+    &cmd_symbolicate, &cmd_demangle,     &cmd_cluster, &cmd_health, &cmd_version,
 };
 
 #define COMMAND_COUNT (sizeof(COMMANDS) / sizeof(COMMANDS[0]))

@@ -6,6 +6,7 @@
 #include "server/http/api_common.h"
 #include "server/http/frames_json.h"
 #include "server/http/media_type.h"
+#include "server/http/symbolicate_text.h"
 #include "server/ingest/format_json.h"
 #include "server/ingest/format_native_stack.h"
 #include "server/ingest/intake.h"
@@ -173,8 +174,12 @@ enum err api_symbolicate(struct http_request *r, const struct read_tools *tools,
     struct symbolicate s = {.r = r, .tools = tools};
     struct ingest_request request = {.limits = r->services->ingest_limits};
     json_t *body = NULL;
+    if (symbolicate_is_text(r))
+        return symbolicate_text(r, tools, err);
     if (!media_type_is(r->content_type, TYPE_JSON)) {
-        http_problem(r, 415, "Content-Type: application/json is read here");
+        http_problem(r, 415,
+                     "Content-Type: application/json, text/plain and application/x-ips "
+                     "are read here");
         return ERR_OK;
     }
     enum err rc = format_json_load(r->body.data ? r->body.data : "", r->body.len, &body, err);

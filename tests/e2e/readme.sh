@@ -27,5 +27,7 @@ expect '"accepted":36,'
 expect '"state":"indexed"'
 expect 'FeedStore loadItems'
 expect "closure #1 () -> () in Shop.Feed.reload(force: Swift.Bool)"
+expect '2 of 3 frames filled in'
+expect 'step_rows (in Shop) (FeedStore.m:9) \[inlined\]'
 expect 'stallsym'
 echo "ok: $(grep -c . "$work/script") lines of README ran"

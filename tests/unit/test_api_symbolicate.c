@@ -1,4 +1,4 @@
-/* Covers: server/http/api_symbolicate.c */
+/* Covers: server/http/api_symbolicate.c server/http/symbolicate_text.c */
 #include "server/http/api.h"
 
 #include <stdio.h>
@@ -154,5 +154,63 @@ START_TEST(shared_cache_addresses_are_placed)
 }
 END_TEST
 
+/* --- texts ------------------------------------------------------------------------------------ */
+
+#define PLAIN "Content-Type: text/plain; charset=utf-8\r\n"
+#define IPS   "Content-Type: application/x-ips\r\n"
+
+static int post_text(const char *query, const char *type, const char *body)
+{
+    char target[64];
+    snprintf(target, sizeof(target), "/v1/symbolicate%s", query);
+    return http_post(target, READ_TOKEN, type, body, strlen(body));
+}
+
+/* What symbols make of texts is for test_fill_text and the end-to-end test. */
+START_TEST(texts_come_back)
+{
+    static const char crash[] = "Process: Shop [1]\r\n0  Shop  0x102f4001c 0x102f3c000 + 16412\r\n";
+    static const char ips[] =
+        "{\"bug_type\":\"309\"}\n{\"threads\":[{\"frames\":[{\"imageOffset\":7,"
+        "\"imageIndex\":0}]}],\"usedImages\":[]}";
+    http_fixture_start(&http_fixture);
+    ck_assert_int_eq(post_text("", PLAIN, crash), 200);
+    ck_assert_str_eq(http_answer.body, crash);
+    ck_assert_str_eq(http_header("Content-Type"), "text/plain; charset=utf-8");
+    ck_assert_int_eq(post_text("?callers=return", PLAIN, crash), 200);
+    const char *const types[] = {PLAIN, IPS, HTTP_JSON};
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(post_text("", types[i], ips), 200);
+        ck_assert_ptr_nonnull(strstr(http_answer.body, "0x7 0x0 + 7\n"));
+        ck_assert_str_eq(http_header("Content-Type"), "text/plain; charset=utf-8");
+    }
+    http_stop();
+}
+END_TEST
+
+START_TEST(texts_that_are_refused)
+{
+    http_fixture_start(&http_fixture);
+    static const struct {
+        const char *query, *type, *body;
+        int status;
+    } rows[] = {
+        {"", PLAIN, "Dear all,\n", 422},
+        {"", PLAIN, "", 422},
+        {"", IPS, "{\"bug_type\":\"309\"}\n{\"threads\":7}", 422},
+        {"", IPS, "{\"bug_type\":\"309\"}\n{\"threads\":[", 400},
+        {"?callers=some", PLAIN, "0 a 0x1 b", 400},
+        {"?caller=exact", PLAIN, "0 a 0x1 b", 400},
+        {"", "Content-Type: text/plain; charset=utf-16\r\n", "0 a 0x1 b", 415},
+        {"", "Content-Type: text/html\r\n", "0 a 0x1 b", 415},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        (void)post_text(rows[i].query, rows[i].type, rows[i].body);
+        http_expect_problem(rows[i].status);
+    }
+    http_stop();
+}
+END_TEST
+
 UNIT_MAIN("api_symbolicate", symbolicate_without_symbols, long_stacks_are_refused,
-          shared_cache_addresses_are_placed)
+          shared_cache_addresses_are_placed, texts_come_back, texts_that_are_refused)
