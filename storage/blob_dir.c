@@ -52,6 +52,18 @@ bool blob_store_object_path(const struct blob_store *b, const uint8_t sha256[SHA
     return path_of(b, path, size, "objects", name);
 }
 
+bool blob_store_object_index_path(const struct blob_store *b, const struct uuid *uuid,
+                                  const uint8_t sha256[SHA256_SIZE], char *path, size_t size)
+{
+    char text[UUID_TEXT_SIZE];
+    char sha[SHA256_TEXT_SIZE];
+    char name[UUID_TEXT_SIZE + SHA256_TEXT_SIZE + 16];
+    uuid_format(uuid, text);
+    sha256_format(sha256, sha);
+    snprintf(name, sizeof(name), "%02x/%s.%s.gsym", uuid->bytes[0], text, sha);
+    return path_of(b, path, size, "symbols", name);
+}
+
 /* Digits, dash, lower-case hexadecimal, ".part": what blob_store_spool_create makes. */
 static bool spool_name_valid(const char *name)
 {
@@ -137,8 +149,8 @@ enum err blob_store_open(const char *dir, struct blob_store **ret, struct error 
         goto out;
     }
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-        /* No path that is made later is longer than this one by more than 128 bytes. */
-        if (!path_of(b, path, sizeof(path) - 128, folders[i], "")) {
+        /* No path that is made later is longer than this one by more than 160 bytes. */
+        if (!path_of(b, path, sizeof(path) - 160, folders[i], "")) {
             rc = error_set(err, ERR_INVALID, "the path of the storage folder is too long");
             goto out;
         }
@@ -208,6 +220,80 @@ enum err blob_store_install_object(struct blob_store *b, const char *from,
     char to[PATH_MAX];
     blob_store_object_path(b, sha256, to, sizeof(to));
     return install(b, from, to, "objects", err);
+}
+
+enum err blob_store_keep_index(struct blob_store *b, const char *from, const struct uuid *uuid,
+                               const uint8_t sha256[SHA256_SIZE], struct error *err)
+{
+    char to[PATH_MAX];
+    blob_store_object_index_path(b, uuid, sha256, to, sizeof(to));
+    return install(b, from, to, "symbols", err);
+}
+
+static void folder_of(const char *path, char *dir, size_t size)
+{
+    snprintf(dir, size, "%.*s", (int)(strrchr(path, '/') - path), path);
+}
+
+enum err blob_store_use_index(struct blob_store *b, const struct uuid *uuid,
+                              const uint8_t sha256[SHA256_SIZE], struct error *err)
+{
+    char target[PATH_MAX];
+    char link[PATH_MAX];
+    char fresh[PATH_MAX + 8];
+    char dir[PATH_MAX];
+    blob_store_object_index_path(b, uuid, sha256, target, sizeof(target));
+    blob_store_index_path(b, uuid, link, sizeof(link));
+    snprintf(fresh, sizeof(fresh), "%s.new", link);
+    folder_of(link, dir, sizeof(dir));
+    (void)unlink(fresh); /* of a run that ended in between */
+    if (symlink(strrchr(target, '/') + 1, fresh))
+        return error_errno(err, errno, "cannot make link %s", fresh);
+    if (rename(fresh, link))
+        return error_errno(err, errno, "cannot move a link to %s", link);
+    return sync_dir(dir, err);
+}
+
+/* "UUID.SHA256.gsym" of an object that is not in the list. */
+static bool is_surplus(const char *name, const char *uuid, const uint8_t (*keep)[SHA256_SIZE],
+                       size_t count)
+{
+    const size_t n = UUID_TEXT_SIZE - 1;
+    const size_t len = n + 1 + SHA256_TEXT_SIZE - 1 + 5;
+    char sha[SHA256_TEXT_SIZE];
+    if (strlen(name) != len || memcmp(name, uuid, n) != 0 || name[n] != '.' ||
+        strcmp(name + len - 5, ".gsym") != 0)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (memcmp(name + n + 1, sha256_format(keep[i], sha), SHA256_TEXT_SIZE - 1) == 0)
+            return false;
+    }
+    return true;
+}
+
+enum err blob_store_prune_indexes(struct blob_store *b, const struct uuid *uuid,
+                                  const uint8_t (*keep)[SHA256_SIZE], size_t count,
+                                  struct error *err)
+{
+    char link[PATH_MAX];
+    char dir[PATH_MAX];
+    char path[PATH_MAX];
+    char text[UUID_TEXT_SIZE];
+    enum err rc = ERR_OK;
+    uuid_format(uuid, text);
+    blob_store_index_path(b, uuid, link, sizeof(link));
+    folder_of(link, dir, sizeof(dir));
+    DIR *d = opendir(dir);
+    if (!d)
+        return errno == ENOENT ? ERR_OK : error_errno(err, errno, "cannot open folder %s", dir);
+    for (struct dirent *e = readdir(d); e && rc == ERR_OK; e = readdir(d)) {
+        int n = snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+        if (is_surplus(e->d_name, text, keep, count) && n > 0 && (size_t)n < sizeof(path) &&
+            unlink(path) != 0 && errno != ENOENT)
+            rc = error_errno(err, errno, "cannot remove %s", path);
+    }
+    closedir(d);
+    return rc;
 }
 
 /* "N-RANDOM": N for people, RANDOM so that no two runs give the same name. */

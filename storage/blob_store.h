@@ -2,7 +2,8 @@
  * blob_store - the files beside the database: index files, object files, the spool.
  *
  * Purpose: one folder: `symbols/ab/UUID.gsym`, `objects/ab/SHA256`, `spool/…`. Named so that an
- * object store can stand behind the same calls later.
+ * object store can stand behind the same calls later. Several objects may have one UUID: the index of
+ * each is `symbols/ab/UUID.SHA256.gsym`, and `UUID.gsym` is a link to the one in use.
  *
  * Invariants: a blob appears whole or not at all (written aside, synced, renamed, folder synced).
  * A rename over an existing blob keeps old mappings valid. Names are made here, never from input.
@@ -35,11 +36,25 @@ bool blob_store_object_path(const struct blob_store *b, const uint8_t sha256[SHA
 /* `name` was made by blob_store_spool_name or comes from the database; anything else is false. */
 bool blob_store_spool_path(const struct blob_store *b, const char *name, char *path, size_t size);
 
+/* The same of the index that one object gave. */
+bool blob_store_object_index_path(const struct blob_store *b, const struct uuid *uuid,
+                                  const uint8_t sha256[SHA256_SIZE], char *path, size_t size);
+
 /* Moves a finished file into place. */
 enum err blob_store_install_index(struct blob_store *b, const char *from, const struct uuid *uuid,
                                   struct error *err);
 enum err blob_store_install_object(struct blob_store *b, const char *from,
                                    const uint8_t sha256[SHA256_SIZE], struct error *err);
+/* The index of one object of a UUID; the one in use is another step. */
+enum err blob_store_keep_index(struct blob_store *b, const char *from, const struct uuid *uuid,
+                               const uint8_t sha256[SHA256_SIZE], struct error *err);
+/* From now on the UUID's index is that of this object, which was kept before. */
+enum err blob_store_use_index(struct blob_store *b, const struct uuid *uuid,
+                              const uint8_t sha256[SHA256_SIZE], struct error *err);
+/* Removes the kept indexes of a UUID but for those of these objects. */
+enum err blob_store_prune_indexes(struct blob_store *b, const struct uuid *uuid,
+                                  const uint8_t (*keep)[SHA256_SIZE], size_t count,
+                                  struct error *err);
 /* A file for an upload: "N-RANDOM.part", opened for writing, close-on-exec. */
 enum err blob_store_spool_create(struct blob_store *b, char *ret_name, size_t name_size,
                                  int *ret_fd, struct error *err);

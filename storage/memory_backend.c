@@ -198,6 +198,14 @@ static enum err mem_apply(struct storage *base, struct write_op *op, struct erro
         [WRITE_EPOCH] = mem_write_epoch,
         [WRITE_CLUSTER_WORK] = mem_write_cluster_work,
         [WRITE_CONFIG] = mem_write_config,
+        [WRITE_UPLOAD_DELETE] = mem_write_upload_delete,
+        [WRITE_REFIT] = mem_write_refit,
+        [WRITE_REFITTED] = mem_write_refitted,
+        [WRITE_OBJECTS] = mem_write_objects,
+        [WRITE_PROTECT] = mem_write_protect,
+        [WRITE_OPEN_UPLOAD] = mem_write_open_upload,
+        [WRITE_PIECE] = mem_write_piece,
+        [WRITE_OPEN_DROP] = mem_write_open_drop,
     };
     struct mem_storage *m = mem_of(base);
     if (!m->in_group)
@@ -345,6 +353,12 @@ const struct storage_backend storage_backend_memory = {
     .read_symbols_present = mem_read_symbols_present,
     .read_symbols = mem_read_symbols,
     .read_symbol = mem_read_symbol,
+    .read_refits = mem_read_refits,
+    .read_idle_objects = mem_read_idle_objects,
+    .read_object_totals = mem_read_object_totals,
+    .read_protected = mem_read_protected,
+    .read_open_upload = mem_read_open_upload,
+    .read_open_uploads = mem_read_open_uploads,
     .read_missing = mem_read_missing,
     .read_clusters = mem_read_clusters,
     .read_cluster = mem_read_cluster,

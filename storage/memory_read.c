@@ -148,6 +148,15 @@ enum err mem_read_tokens(struct storage_reader *r, struct arena *arena, struct t
     return ERR_OK;
 }
 
+/* A slice's row as it is read: whether its object is there is known by the objects. */
+static struct slice_row mem_slice_row(const struct mem_state *s, const struct mem_slice *x)
+{
+    struct slice_row row = x->row;
+    for (size_t i = 0; i < s->objects_count && !row.object_kept; i++)
+        row.object_kept = memcmp(s->objects[i].row.sha256, row.object_sha256, SHA256_SIZE) == 0;
+    return row;
+}
+
 enum err mem_read_upload(struct storage_reader *r, uint64_t id, struct arena *arena,
                          struct upload_row *ret, struct error *err)
 {
@@ -161,7 +170,7 @@ enum err mem_read_upload(struct storage_reader *r, uint64_t id, struct arena *ar
             return mem_no_memory(err);
         for (size_t k = 0; k < s->slices_count; k++) {
             if (s->slices[k].row.upload_id == id)
-                u.slices[u.slice_count++] = s->slices[k].row;
+                u.slices[u.slice_count++] = mem_slice_row(s, &s->slices[k]);
         }
         *ret = u;
         return ERR_OK;
@@ -179,7 +188,7 @@ enum err mem_read_upload_by_sha256(struct storage_reader *r, const uint8_t sha25
         if (u->row.state != UPLOAD_INDEXED || memcmp(u->row.sha256, sha256, SHA256_SIZE) != 0)
             continue;
         for (size_t k = 0; k < s->slices_count; k++)
-            there += s->slices[k].row.upload_id == u->row.id;
+            there += s->slices[k].row.upload_id == u->row.id && !s->slices[k].row.lost;
         if (there && there == u->slice_count)
             return mem_read_upload(r, u->row.id, arena, ret, err);
     }
@@ -250,7 +259,7 @@ enum err mem_read_symbols(struct storage_reader *r, const char *bundle_id, size_
         if (count == limit) {
             more = true;
         } else {
-            rows[count++] = x->row;
+            rows[count++] = mem_slice_row(s, x);
             last = (int64_t)x->id;
         }
     }
@@ -274,7 +283,7 @@ enum err mem_read_symbol(struct storage_reader *r, const struct uuid *uuid, stru
         for (size_t i = s->slices_count; i > 0; i--) {
             const struct slice_row *x = &s->slices[i - 1].row;
             if (x->current == (bool)current && uuid_equal(&x->uuid, uuid) && !uuid_is_nil(uuid))
-                rows[count++] = *x;
+                rows[count++] = mem_slice_row(s, &s->slices[i - 1]);
         }
     }
     if (count == 0)

@@ -168,6 +168,23 @@ struct mem_slice {
     struct slice_row row;
 };
 
+struct mem_refit {
+    struct refit_row row;
+};
+
+struct mem_object {
+    struct object_row row;
+    bool system;
+};
+
+struct mem_protected {
+    struct protected_row row;
+};
+
+struct mem_open {
+    struct open_upload_row row;
+};
+
 struct mem_token {
     struct token_row row;
 };
@@ -200,7 +217,11 @@ struct mem_config {
     X(related, related)                                                                            \
     X(overlay, overlays)                                                                           \
     X(work, works)                                                                                 \
-    X(config, configs)
+    X(config, configs)                                                                             \
+    X(refit, refits)                                                                               \
+    X(object, objects)                                                                             \
+    X(protected, protecteds)                                                                       \
+    X(open, opens)
 
 struct mem_state {
 #define MEM_FIELD(type, name)                                                                      \
@@ -277,6 +298,24 @@ enum err mem_write_cluster_rule(struct mem_storage *m, struct write_op *op, stru
 enum err mem_write_cluster_rule_undo(struct mem_storage *m, struct write_op *op, struct error *err);
 enum err mem_write_epoch(struct mem_storage *m, struct write_op *op, struct error *err);
 enum err mem_write_cluster_work(struct mem_storage *m, struct write_op *op, struct error *err);
+
+/* memory_write_store.c */
+enum err mem_write_upload_delete(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_refit(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_refitted(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_objects(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_protect(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_open_upload(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_piece(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_open_drop(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_queue_refit(struct mem_storage *m, const struct uuid *uuid, bool deleted,
+                         struct error *err);
+/* The upload in pieces became an ordinary one. */
+enum err mem_end_open_upload(struct mem_storage *m, const struct op_upload *u, struct error *err);
+enum err mem_note_object(struct mem_storage *m, const struct op_slice *x, bool system,
+                         int64_t now_ms, struct error *err);
+/* Objects that no slice is left of go at the next look. */
+void mem_orphan_objects(struct mem_state *s);
 
 /* memory_images.c */
 enum err mem_learn_images(struct mem_storage *m, size_t app, int32_t day,

@@ -258,6 +258,10 @@ static enum err resolve(struct mem_storage *m, struct op_resolution *r, const ch
     k->missing_count = r->missing_count;
     if (keeper.failed || !k->missing)
         return mem_no_memory(err);
+    for (size_t i = 0; i < r->gone_count; i++) {
+        if ((rc = mem_queue_refit(m, &r->missing[r->missing_count - 1 - i], false, err)))
+            return rc;
+    }
     k->pending = false;
     r->applied = true;
     return point_to(s, k, r, cluster_id, ret_left, err);

@@ -27,7 +27,19 @@ enum err mem_write_upload(struct mem_storage *m, struct write_op *op, struct err
     row->build = keep(m, u->build);
     row->os_build = keep(m, u->os_build);
     bool ok = row->row.spool_file && row->bundle_id && row->version && row->build && row->os_build;
-    return ok ? ERR_OK : mem_no_memory(err);
+    enum err rc = ok ? ERR_OK : mem_no_memory(err);
+    if (!rc && u->open_id)
+        rc = mem_end_open_upload(m, u, err);
+    if (!rc && u->protect) {
+        struct write_op protect = {.u.protect = {.bundle_id = u->bundle_id,
+                                                 .version = u->version,
+                                                 .build = u->build,
+                                                 .os_build = u->os_build,
+                                                 .on = true,
+                                                 .now_ms = u->now_ms}};
+        rc = mem_write_protect(m, &protect, err);
+    }
+    return rc;
 }
 
 static enum err add_slice(struct mem_storage *m, const struct mem_upload *u,
@@ -38,6 +50,7 @@ static enum err add_slice(struct mem_storage *m, const struct mem_upload *u,
         return mem_no_memory(err);
     row->id = m->work->next_slice++;
     row->row = (struct slice_row){
+        .id = row->id,
         .uuid = x->uuid,
         .name = keep(m, x->name),
         .member = keep(m, x->member),
@@ -74,6 +87,7 @@ static void drop_slices_of(struct mem_state *s, uint64_t upload_id)
         else
             i++;
     }
+    mem_orphan_objects(s);
 }
 
 /* UUIDs whose facts are new, each once. */
@@ -106,6 +120,8 @@ static enum err store_slice(struct mem_storage *m, const struct mem_upload *u,
         note(installed, &x->uuid);
     }
     enum err rc = add_slice(m, u, x, now_ms, err);
+    if (!rc)
+        rc = mem_note_object(m, x, u->row.system, now_ms, err);
     if (!rc && x->indexed)
         rc = mem_learn_layout(m, &x->uuid, x->text_vmaddr, x->text_size, true, &placed, err);
     for (size_t i = 0; i < s->members_count && placed && !rc; i++) {
@@ -235,7 +251,6 @@ enum err mem_write_symbol_delete(struct mem_storage *m, struct write_op *op, str
 {
     struct mem_state *s = m->work;
     struct op_symbol_delete *o = &op->u.symbol_delete;
-    (void)err;
     o->existed = false;
     for (size_t i = 0; i < s->slices_count;) {
         if (uuid_equal(&s->slices[i].row.uuid, &o->uuid)) {
@@ -245,7 +260,8 @@ enum err mem_write_symbol_delete(struct mem_storage *m, struct write_op *op, str
             i++;
         }
     }
-    return ERR_OK;
+    mem_orphan_objects(s);
+    return o->existed ? mem_queue_refit(m, &o->uuid, true, err) : ERR_OK;
 }
 
 enum err mem_write_token(struct mem_storage *m, struct write_op *op, struct error *err)

@@ -55,6 +55,22 @@ enum err sqlite_read_symbols(struct storage_reader *r, const char *bundle_id, si
                              size_t *ret_count, const char **ret_next, struct error *err);
 enum err sqlite_read_symbol(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
                             struct slice_row **ret, size_t *ret_count, struct error *err);
+/* sqlite_read_store.c */
+enum err sqlite_read_refits(struct storage_reader *r, size_t limit, struct arena *arena,
+                            struct refit_row **ret, size_t *ret_count, struct error *err);
+enum err sqlite_read_idle_objects(struct storage_reader *r, int64_t app_before_ms,
+                                  int64_t system_before_ms, size_t limit, struct arena *arena,
+                                  struct object_row **ret, size_t *ret_count, struct error *err);
+enum err sqlite_read_object_totals(struct storage_reader *r, struct object_totals *ret,
+                                   struct error *err);
+enum err sqlite_read_protected(struct storage_reader *r, const char *bundle_id, struct arena *arena,
+                               struct protected_row **ret, size_t *ret_count, struct error *err);
+enum err sqlite_read_open_upload(struct storage_reader *r, const uint8_t id[OPEN_UPLOAD_ID_SIZE],
+                                 struct arena *arena, struct open_upload_row *ret,
+                                 struct error *err);
+enum err sqlite_read_open_uploads(struct storage_reader *r, int64_t before_ms, size_t limit,
+                                  struct arena *arena, struct open_upload_row **ret,
+                                  size_t *ret_count, struct error *err);
 enum err sqlite_read_missing(struct storage_reader *r, const char *bundle_id, size_t limit,
                              const char *cursor, struct arena *arena, struct missing_row **ret,
                              size_t *ret_count, const char **ret_next, struct error *err);

@@ -15,6 +15,7 @@ static bool fill_slice(sqlite3_stmt *st, struct arena *arena, struct slice_row *
 {
     bool failed = false;
     *ret_id = sqlite3_column_int64(st, 0);
+    x->id = (uint64_t)*ret_id;
     x->upload_id = (uint64_t)sqlite3_column_int64(st, 1);
     sql_column_fixed(st, 2, &x->uuid, sizeof(x->uuid));
     x->name = sql_column_text(st, 3, arena, &failed);
@@ -38,6 +39,8 @@ static bool fill_slice(sqlite3_stmt *st, struct arena *arena, struct slice_row *
     x->version = sql_column_text(st, 21, arena, &failed);
     x->build = sql_column_text(st, 22, arena, &failed);
     x->os_build = sql_column_text(st, 23, arena, &failed);
+    x->lost = sqlite3_column_int(st, 24);
+    x->object_kept = sqlite3_column_int(st, 25);
     return !failed;
 }
 

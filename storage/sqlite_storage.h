@@ -105,5 +105,19 @@ enum err sqlite_write_cluster_rule_undo(struct sqlite_storage *s, struct write_o
 enum err sqlite_write_epoch(struct sqlite_storage *s, struct write_op *op, struct error *err);
 enum err sqlite_write_cluster_work(struct sqlite_storage *s, struct write_op *op,
                                    struct error *err);
+/* sqlite_write_store.c */
+enum err sqlite_protect(struct sqlite_storage *s, const char *bundle_id, const char *version,
+                        const char *build, const char *os_build, int64_t now_ms, struct error *err);
+enum err sqlite_queue_refit(struct sqlite_storage *s, const struct uuid *uuid, bool deleted,
+                            struct error *err);
+enum err sqlite_write_upload_delete(struct sqlite_storage *s, struct write_op *op,
+                                    struct error *err);
+enum err sqlite_write_refit(struct sqlite_storage *s, struct write_op *op, struct error *err);
+enum err sqlite_write_refitted(struct sqlite_storage *s, struct write_op *op, struct error *err);
+enum err sqlite_write_objects(struct sqlite_storage *s, struct write_op *op, struct error *err);
+enum err sqlite_write_protect(struct sqlite_storage *s, struct write_op *op, struct error *err);
+enum err sqlite_write_open_upload(struct sqlite_storage *s, struct write_op *op, struct error *err);
+enum err sqlite_write_piece(struct sqlite_storage *s, struct write_op *op, struct error *err);
+enum err sqlite_write_open_drop(struct sqlite_storage *s, struct write_op *op, struct error *err);
 
 #endif

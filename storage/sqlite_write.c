@@ -12,6 +12,7 @@
  * sqlite_images.c (images, layouts, slide groups), sqlite_write_resolve.c (frames, clusters),
  * sqlite_write_merges.c (what clusters are made of), sqlite_write_epoch.c (the second stage),
  * sqlite_write_symbols.c (uploads, repending), sqlite_write_expire.c (retention).
+ * sqlite_write_symbols.c (uploads, repending), sqlite_write_store.c (objects, refits, pieces), sqlite_write_expire.c (retention).
  */
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +40,14 @@ static apply_function *const apply_functions[] = {
     [WRITE_EPOCH] = sqlite_write_epoch,
     [WRITE_CLUSTER_WORK] = sqlite_write_cluster_work,
     [WRITE_CONFIG] = sqlite_write_config,
+    [WRITE_UPLOAD_DELETE] = sqlite_write_upload_delete,
+    [WRITE_REFIT] = sqlite_write_refit,
+    [WRITE_REFITTED] = sqlite_write_refitted,
+    [WRITE_OBJECTS] = sqlite_write_objects,
+    [WRITE_PROTECT] = sqlite_write_protect,
+    [WRITE_OPEN_UPLOAD] = sqlite_write_open_upload,
+    [WRITE_PIECE] = sqlite_write_piece,
+    [WRITE_OPEN_DROP] = sqlite_write_open_drop,
 };
 
 static int on_commit(void *arg, sqlite3 *db, const char *schema, int pages)

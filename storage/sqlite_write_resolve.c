@@ -181,6 +181,11 @@ static enum err resolve(struct sqlite_storage *s, struct op_resolution *r,
         rc = move_sums(s, r, &facts, cluster_id, err);
     if (rc)
         return rc;
+    /* The indexer looks after what the database knows and nobody could open. */
+    for (size_t i = 0; i < r->gone_count && !rc; i++)
+        rc = sqlite_queue_refit(s, &r->missing[r->missing_count - 1 - i], false, err);
+    if (rc)
+        return rc;
     r->applied = true;
     if (facts.cluster_id != cluster_id)
         *ret_left = facts.cluster_id;

@@ -11,8 +11,17 @@ enum err sqlite_write_upload(struct sqlite_storage *s, struct write_op *op, stru
                 sql_int((int64_t)u->size), sql_text(u->spool_file), sql_text(u->bundle_id),
                 sql_text(u->version), sql_text(u->build), sql_text(u->os_build), sql_int(u->system),
                 sql_int(UPLOAD_QUEUED), sql_int(u->now_ms));
-    if (!rc)
-        u->id = (uint64_t)sqlite3_last_insert_rowid(s->conn.db);
+    if (rc)
+        return rc;
+    u->id = (uint64_t)sqlite3_last_insert_rowid(s->conn.db);
+    if (u->open_id) {
+        rc = sql_run(&s->conn, SQL_OPEN_UPLOAD_END, err, sql_blob(u->open_id, OPEN_UPLOAD_ID_SIZE),
+                     sql_int((int64_t)u->id));
+        if (!rc && sqlite3_changes(s->conn.db) == 0)
+            rc = error_set(err, ERR_CONFLICT, "the upload is not open any more");
+    }
+    if (!rc && u->protect)
+        rc = sqlite_protect(s, u->bundle_id, u->version, u->build, u->os_build, u->now_ms, err);
     return rc;
 }
 
@@ -35,6 +44,20 @@ static enum err insert_slice(struct sqlite_storage *s, const struct op_upload_st
                    sql_int((int64_t)x->object_bytes), sql_int(u->now_ms));
 }
 
+/* An object that came, and other slices of it: their index is there again. */
+static enum err note_object(struct sqlite_storage *s, const struct op_upload_state *u,
+                            const struct op_slice *x, struct error *err)
+{
+    const struct sql_value sha = sql_blob(x->object_sha256, sizeof(x->object_sha256));
+    enum err rc = ERR_OK;
+    if (x->object_kept)
+        rc = sql_run(&s->conn, SQL_OBJECT_NOTE, err, sha, sql_int((int64_t)x->object_bytes),
+                     sql_int((int64_t)u->id), sql_int(u->now_ms));
+    if (!rc && x->indexed)
+        rc = sql_run(&s->conn, SQL_SLICES_FOUND, err, sql_blob(&x->uuid, sizeof(x->uuid)), sha);
+    return rc;
+}
+
 struct slice_news {
     struct uuid_list installed; /* and slide groups a place of which is new */
     struct uuid_list replaced;  /* had another index before */
@@ -54,6 +77,8 @@ static enum err store_slice(struct sqlite_storage *s, const struct op_upload_sta
     }
     if (!rc)
         rc = insert_slice(s, u, x, err);
+    if (!rc)
+        rc = note_object(s, u, x, err);
     if (!rc && x->indexed)
         rc = sqlite_layout_learn(s, &x->uuid, x->text_vmaddr, x->text_size, true, &placed, err);
     if (!rc && placed) {
@@ -82,7 +107,9 @@ enum err sqlite_write_upload_state(struct sqlite_storage *s, struct write_op *op
         return error_set(err, ERR_NOT_FOUND, "there is no upload %llu", (unsigned long long)u->id);
     if (!ended)
         return ERR_OK;
-    rc = sql_run(&s->conn, SQL_UPLOAD_SLICES_DELETE, err, sql_int((int64_t)u->id));
+    rc = sql_run(&s->conn, SQL_UPLOAD_OBJECTS_ORPHAN, err, sql_int((int64_t)u->id));
+    if (!rc)
+        rc = sql_run(&s->conn, SQL_UPLOAD_SLICES_DELETE, err, sql_int((int64_t)u->id));
     for (size_t i = 0; i < u->slice_count && !rc; i++)
         rc = store_slice(s, u, &u->slices[i], &news, err);
     struct repend missing = {.uuids = &news.installed};
@@ -116,9 +143,14 @@ enum err sqlite_write_symbol_delete(struct sqlite_storage *s, struct write_op *o
                                     struct error *err)
 {
     struct op_symbol_delete *o = &op->u.symbol_delete;
-    enum err rc = sql_run(&s->conn, SQL_SYMBOL_DELETE, err, sql_blob(&o->uuid, sizeof(o->uuid)));
+    const struct sql_value uuid = sql_blob(&o->uuid, sizeof(o->uuid));
+    enum err rc = sql_run(&s->conn, SQL_SYMBOL_OBJECTS_ORPHAN, err, uuid);
+    if (!rc)
+        rc = sql_run(&s->conn, SQL_SYMBOL_DELETE, err, uuid);
     if (!rc)
         o->existed = sqlite3_changes(s->conn.db) > 0;
+    if (!rc && o->existed)
+        rc = sqlite_queue_refit(s, &o->uuid, true, err);
     return rc;
 }
 

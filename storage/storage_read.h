@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/stack.h"
 #include "base/uuid.h"
+#include "storage/read_symbols.h"
 #include "storage/storage.h"
 
 #define READ_LIMIT_MAX 1000
@@ -86,6 +87,7 @@ enum err read_tokens(struct storage_reader *r, struct arena *arena, struct token
 /* --- symbols -------------------------------------------------------------------------------- */
 
 struct slice_row {
+    uint64_t id;
     struct uuid uuid;
     const char *name;
     const char *member;
@@ -99,7 +101,9 @@ struct slice_row {
     uint64_t object_bytes;
     uint64_t upload_id;
     int64_t created_ms;
-    bool current; /* its index is the one in use */
+    bool current;     /* its index is the one in use */
+    bool lost;        /* its index is gone, and so is the object: to be sent again */
+    bool object_kept; /* the object file is in the store */
     bool system;
     const char *bundle_id; /* "" when not given; so the next three */
     const char *version;
@@ -123,7 +127,8 @@ struct upload_row {
 
 enum err read_upload(struct storage_reader *r, uint64_t id, struct arena *arena,
                      struct upload_row *ret, struct error *err);
-/* The newest indexed upload of a body with that SHA-256 whose slices are all still there. */
+/* The newest indexed upload of a body with that SHA-256 whose slices are all still there, none of
+ * them lost. */
 enum err read_upload_by_sha256(struct storage_reader *r, const uint8_t sha256[SHA256_SIZE],
                                struct arena *arena, struct upload_row *ret, struct error *err);
 /* Ids of uploads that are queued or were being indexed when the daemon went down, oldest first. */

@@ -25,6 +25,7 @@
 #include "storage/op_config.h"
 #include "storage/op_hours.h"
 #include "storage/op_merges.h"
+#include "storage/op_symbols.h"
 
 #define REPORT_ID_HASH_SIZE 16
 #define NO_STACK            UINT32_MAX
@@ -183,7 +184,9 @@ struct op_upload {
     const char *version;
     const char *build;
     const char *os_build;
-    bool system; /* kind=system */
+    bool system;            /* kind=system */
+    bool protect;           /* its build is protected from now on, see op_protect */
+    const uint8_t *open_id; /* the upload in pieces that it was, NULL */
     int64_t now_ms;
     uint64_t id; /* result */
 };
@@ -201,6 +204,7 @@ struct op_slice {
     uint64_t text_vmaddr, text_size;
     uint8_t object_sha256[SHA256_SIZE];
     uint64_t object_bytes;
+    bool object_kept; /* the object file is in the store */
 };
 
 /* State change of an upload. With UPLOAD_INDEXED or UPLOAD_FAILED its slices are stored; for each
@@ -227,6 +231,7 @@ struct op_repend {
 
 /* --- the small ones ------------------------------------------------------------------------- */
 
+/* All objects of a UUID; it is queued for the indexer, which removes their files. */
 struct op_symbol_delete {
     struct uuid uuid;
     bool existed; /* result */
@@ -282,6 +287,14 @@ enum write_op_kind {
     WRITE_EPOCH,
     WRITE_CLUSTER_WORK,
     WRITE_CONFIG,
+    WRITE_UPLOAD_DELETE,
+    WRITE_REFIT,
+    WRITE_REFITTED,
+    WRITE_OBJECTS,
+    WRITE_PROTECT,
+    WRITE_OPEN_UPLOAD,
+    WRITE_PIECE,
+    WRITE_OPEN_DROP,
 };
 
 struct write_op {
@@ -313,6 +326,14 @@ struct write_op {
         struct op_epoch epoch;
         struct op_cluster_work cluster_work;
         struct op_config config;
+        struct op_upload_delete upload_delete;
+        struct op_refit refit;
+        struct op_refitted refitted;
+        struct op_objects objects;
+        struct op_protect protect;
+        struct op_open_upload open_upload;
+        struct op_piece piece;
+        struct op_open_drop open_drop;
     } u;
 };
 

@@ -31,7 +31,10 @@ enum err api_get_symbol_file(struct http_request *r, const struct read_tools *to
 enum err api_get_missing(struct http_request *r, const struct read_tools *tools, struct error *err);
 enum err api_check_symbols(struct http_request *r, const struct read_tools *tools,
                            struct error *err);
+
+/* api_symbol_delete.c */
 void api_delete_symbol(struct http_request *r);
+void api_delete_upload(struct http_request *r);
 
 /* api_uploads.c */
 extern const struct body_stream api_symbols_stream;

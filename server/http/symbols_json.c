@@ -10,8 +10,11 @@ static void print_slice(struct jout *j, const struct slice_row *s)
     jout_uint(j, "inlines", s->inlines);
     jout_bool(j, "has_dwarf", s->has_dwarf);
     jout_uint(j, "index_bytes", s->index_bytes);
-    jout_string(j, "state", upload_state_name(s->indexed ? UPLOAD_INDEXED : UPLOAD_FAILED));
-    jout_string(j, "reason", s->reason);
+    jout_string(j, "state",
+                s->lost ? "lost" : upload_state_name(s->indexed ? UPLOAD_INDEXED : UPLOAD_FAILED));
+    jout_string(j, "reason",
+                s->lost ? "its index was lost and its object is not kept; send it again"
+                        : s->reason);
 }
 
 void symbols_json_upload(struct jout *j, const struct upload_row *row)
@@ -45,6 +48,7 @@ void symbols_json_file(struct jout *j, const struct slice_row *s)
     jout_uint(j, "text_size", s->text_size);
     jout_sha256(j, "object_sha256", s->object_sha256);
     jout_uint(j, "object_bytes", s->object_bytes);
+    jout_bool(j, "object_kept", s->object_kept);
     jout_uint(j, "upload_id", s->upload_id);
     jout_time(j, "created_at", s->created_ms);
     jout_end_object(j);

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "server/jobs/index_rank.h"
 #include "symbolizer/gsym_read.h"
 
 /* --- slices as the database wants them -------------------------------------------------------- */
@@ -38,7 +40,8 @@ static enum err make_result(const struct slice_report *reports, size_t count, st
 {
     ret->slices = arena_array(arena, count ? count : 1, sizeof(ret->slices[0]));
     ret->replaced = arena_array(arena, count ? count : 1, sizeof(ret->replaced[0]));
-    if (!ret->slices || !ret->replaced)
+    ret->refit = arena_array(arena, count ? count : 1, sizeof(ret->refit[0]));
+    if (!ret->slices || !ret->replaced || !ret->refit)
         return error_set(err, ERR_NO_MEMORY, "no memory for an upload's slices");
     for (size_t i = 0; i < count; i++)
         fill_slice(&reports[i], &ret->slices[i]);
@@ -79,11 +82,9 @@ static bool is_plain_file(const char *path)
     return plain;
 }
 
-static enum err check_index(const char *path, struct op_slice *s, struct error *err)
+enum err index_file_check(const char *path, struct op_slice *s, struct error *err)
 {
     struct gsym *g = NULL;
-    if (!is_plain_file(path))
-        return error_set(err, ERR_FORMAT, "the index file is not there");
     enum err rc = gsym_open(path, &g, err);
     if (rc != ERR_OK)
         return rc;
@@ -104,6 +105,13 @@ static enum err check_index(const char *path, struct op_slice *s, struct error *
     return rc;
 }
 
+static enum err check_work_file(const char *path, struct op_slice *s, struct error *err)
+{
+    if (!is_plain_file(path))
+        return error_set(err, ERR_FORMAT, "the index file is not there");
+    return index_file_check(path, s, err);
+}
+
 /* The reason is shown to whoever uploaded: paths of the server are left out. */
 static enum err fail_slice(struct op_slice *s, const char *path, const struct error *why,
                            struct arena *arena, struct error *err)
@@ -119,40 +127,64 @@ static enum err fail_slice(struct op_slice *s, const char *path, const struct er
 
 /* --- which one is used ------------------------------------------------------------------------ */
 
-struct riches {
-    bool has_dwarf;
-    uint64_t lines;
-    uint64_t functions;
+static struct index_rank rank_of(const struct op_slice *s, const char *path)
+{
+    return (struct index_rank){s->has_dwarf,   s->lines,     s->functions, s->inlines,
+                               s->text_vmaddr, s->text_size, path};
+}
+
+/* Slices of one upload, those of a UUID beside each other. */
+struct sorting {
+    const struct uuid *uuid;
+    size_t index;
 };
 
-static int compare_riches(const struct riches *a, const struct riches *b)
+static int by_uuid(const void *a, const void *b)
 {
-    if (a->has_dwarf != b->has_dwarf)
-        return a->has_dwarf ? 1 : -1;
-    if (a->lines != b->lines)
-        return a->lines > b->lines ? 1 : -1;
-    return (a->functions > b->functions) - (a->functions < b->functions);
+    const struct sorting *x = a;
+    const struct sorting *y = b;
+    int order = uuid_compare(x->uuid, y->uuid);
+    return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-static struct riches riches_of(const struct op_slice *s)
+/* Whether slice `a` is richer than slice `b`. */
+static bool is_richer(const struct index_install *in, const struct slice_report *reports,
+                      const struct installed *all, size_t a, size_t b)
 {
-    return (struct riches){s->has_dwarf, s->lines, s->functions};
+    char path[2][PATH_MAX];
+    if (!work_path(in, reports[a].index_file, path[0], sizeof(path[0])) ||
+        !work_path(in, reports[b].index_file, path[1], sizeof(path[1])))
+        return false;
+    const struct index_rank x = rank_of(&all->slices[a], path[0]);
+    const struct index_rank y = rank_of(&all->slices[b], path[1]);
+    return index_rank_compare(&x, &y) > 0;
 }
 
-/* Is another slice of this upload, of the same UUID, the better one? The first of equals is. */
-static bool is_outdone(const struct installed *all, size_t index)
+/* Of each UUID all slices but the richest are outdone; the first of equals is not. */
+static enum err find_outdone(const struct index_install *in, const struct slice_report *reports,
+                             const struct installed *all, struct arena *arena, bool *outdone,
+                             struct error *err)
 {
-    const struct riches mine = riches_of(&all->slices[index]);
+    size_t count = 0;
+    struct sorting *sorted = arena_array(arena, all->count + 1, sizeof(*sorted));
+    if (!sorted)
+        return error_set(err, ERR_NO_MEMORY, "no memory to install indexes");
     for (size_t i = 0; i < all->count; i++) {
-        const struct op_slice *other = &all->slices[i];
-        if (i == index || !other->indexed || !uuid_equal(&other->uuid, &all->slices[index].uuid))
-            continue;
-        const struct riches theirs = riches_of(other);
-        int order = compare_riches(&theirs, &mine);
-        if (order > 0 || (order == 0 && i < index))
-            return true;
+        if (all->slices[i].indexed)
+            sorted[count++] = (struct sorting){&all->slices[i].uuid, i};
     }
-    return false;
+    qsort(sorted, count, sizeof(*sorted), by_uuid);
+    for (size_t i = 0, best = 0; i < count; i++) {
+        if (i == 0 || !uuid_equal(sorted[i].uuid, sorted[i - 1].uuid)) {
+            best = sorted[i].index;
+            continue;
+        }
+        bool better = is_richer(in, reports, all, sorted[i].index, best);
+        outdone[better ? best : sorted[i].index] = true;
+        if (better)
+            best = sorted[i].index;
+    }
+    return ERR_OK;
 }
 
 bool index_is_sound(const struct blob_store *blobs, const struct uuid *uuid)
@@ -160,67 +192,99 @@ bool index_is_sound(const struct blob_store *blobs, const struct uuid *uuid)
     char path[PATH_MAX];
     struct op_slice s = {.uuid = *uuid};
     return blob_store_index_path(blobs, uuid, path, sizeof(path)) &&
-           check_index(path, &s, NULL) == ERR_OK;
+           index_file_check(path, &s, NULL) == ERR_OK;
 }
 
-/* The index in use, NULL when there is none or its file is gone or damaged; `ret_known`: stacks may
- * have been resolved with it, or without it when it was lost. */
+/* What is in use for a UUID. */
+struct in_use {
+    struct slice_row *row; /* NULL: nothing, says the database */
+    bool sound;            /* its file is there and whole */
+    char path[PATH_MAX];
+};
+
 static enum err find_current(const struct index_install *in, const struct uuid *uuid,
-                             struct arena *arena, struct slice_row **ret, bool *ret_known,
-                             struct error *err)
+                             struct arena *arena, struct in_use *ret, struct error *err)
 {
     struct slice_row *rows = NULL;
     size_t count = 0;
-    *ret = NULL;
-    *ret_known = false;
+    ret->row = NULL;
+    ret->sound = false;
     enum err rc = read_symbol(in->reader, uuid, arena, &rows, &count, err);
-    if (rc == ERR_NOT_FOUND)
+    if (rc == ERR_NOT_FOUND || rc != ERR_OK || count == 0 || !rows[0].current)
+        return rc == ERR_NOT_FOUND ? ERR_OK : rc;
+    struct op_slice told = {.uuid = *uuid};
+    char link[PATH_MAX];
+    ret->row = &rows[0];
+    if (!blob_store_index_path(in->blobs, uuid, link, sizeof(link)) ||
+        !blob_store_object_index_path(in->blobs, uuid, rows[0].object_sha256, ret->path,
+                                      sizeof(ret->path)))
         return ERR_OK;
-    *ret_known = rc == ERR_OK && count > 0 && rows[0].current;
-    if (*ret_known && index_is_sound(in->blobs, uuid))
-        *ret = &rows[0];
-    return rc;
+    /* The row's own file, since the link may be ahead of the database after a crash. */
+    if (access(ret->path, F_OK) != 0)
+        memcpy(ret->path, link, sizeof(link));
+    ret->sound = access(link, F_OK) == 0 && index_file_check(ret->path, &told, NULL) == ERR_OK;
+    return ERR_OK;
 }
 
+/* What an uploader is told when a UUID has two objects: does this one win, do they conflict? */
+static const char *const OUTCOMES[2][2] = {
+    {"another object with this UUID is in use and has more",
+     "conflicts with another object with this UUID, which stays in use: it has more, or comes "
+     "first "
+     "by its content"},
+    {"replaces the index of another object with this UUID, which had less",
+     "conflicts with another object with this UUID and replaces it: this one has more, or comes "
+     "first "
+     "by its content"},
+};
+
 /* True: this slice's index shall be the one in use. Says in its reason when two objects differ. */
-static bool wins(struct op_slice *s, const struct slice_row *current)
+static bool wins(struct op_slice *s, const char *path, const struct in_use *current)
 {
-    if (!current)
+    if (!current->row || !current->sound)
         return true;
-    const struct riches mine = riches_of(s);
-    const struct riches theirs = {current->has_dwarf, current->lines, current->functions};
-    if (memcmp(s->object_sha256, current->object_sha256, SHA256_SIZE) == 0 &&
-        s->index_bytes == current->index_bytes)
-        return false;
-    int order = compare_riches(&mine, &theirs);
-    if (order > 0)
-        s->reason = "replaces the index of another object with this UUID, which had less";
-    else if (order == 0)
-        s->reason = "another object with this UUID is in use and stays so";
+    const struct slice_row *c = current->row;
+    const struct index_rank mine = rank_of(s, path);
+    const struct index_rank theirs = {c->has_dwarf,   c->lines,     c->functions, c->inlines,
+                                      c->text_vmaddr, c->text_size, current->path};
+    bool same_object = memcmp(s->object_sha256, c->object_sha256, SHA256_SIZE) == 0;
+    int order = index_rank_compare(&mine, &theirs);
+    if (same_object) /* made anew: what it says now counts */
+        return order != 0 || index_file_compare(path, current->path) != 0;
+    if (order == 0)
+        s->reason = "another object with this UUID is in use and says the same";
     else
-        s->reason = "another object with this UUID is in use and has more";
+        s->reason = OUTCOMES[order > 0][index_rank_conflict(&mine, &theirs)];
     return order > 0;
 }
 
 /* --- into place ------------------------------------------------------------------------------- */
 
 static enum err keep_object(const struct index_install *in, const struct slice_report *r,
-                            const struct op_slice *s, struct error *err)
+                            struct op_slice *s, struct error *err)
 {
     char path[PATH_MAX];
-    if (!in->keep_objects || !r->object_sha256[0] ||
-        !work_path(in, r->object_sha256, path, sizeof(path)) || !is_plain_file(path))
-        return ERR_OK; /* another slice of the same object took it, or it was not asked for */
-    return blob_store_install_object(in->blobs, path, s->object_sha256, err);
+    if (!in->keep_objects || !r->object_sha256[0])
+        return ERR_OK;
+    if (work_path(in, r->object_sha256, path, sizeof(path)) && is_plain_file(path)) {
+        enum err rc = blob_store_install_object(in->blobs, path, s->object_sha256, err);
+        s->object_kept = rc == ERR_OK;
+        return rc;
+    }
+    /* Another slice of the same object took it. */
+    s->object_kept = blob_store_object_path(in->blobs, s->object_sha256, path, sizeof(path)) &&
+                     access(path, R_OK) == 0;
+    return ERR_OK;
 }
 
-static enum err put_into_place(const struct index_install *in, const struct slice_report *r,
+/* Each object's index is kept, so that another one can follow when this one's upload is deleted. */
+static enum err put_into_place(const struct index_install *in, const char *path, bool use,
                                struct op_slice *s, struct error *err)
 {
-    char path[PATH_MAX];
-    if (!work_path(in, r->index_file, path, sizeof(path)))
-        return error_set(err, ERR_LIMIT, "the path of the work folder is too long");
-    enum err rc = blob_store_install_index(in->blobs, path, &s->uuid, err);
+    enum err rc = blob_store_keep_index(in->blobs, path, &s->uuid, s->object_sha256, err);
+    if (rc != ERR_OK || !use)
+        return rc;
+    rc = blob_store_use_index(in->blobs, &s->uuid, s->object_sha256, err);
     if (rc != ERR_OK)
         return rc;
     s->installed = true;
@@ -239,7 +303,7 @@ static enum err check_all(const struct index_install *in, const struct slice_rep
         if (!s->indexed)
             continue;
         enum err rc = work_path(in, reports[i].index_file, path, sizeof(path))
-                          ? check_index(path, s, &why)
+                          ? check_work_file(path, s, &why)
                           : error_set(&why, ERR_LIMIT, "its path is too long");
         if (rc == ERR_IO || rc == ERR_NO_MEMORY)
             return error_set(err, rc, "%s", why.text);
@@ -252,26 +316,47 @@ static enum err check_all(const struct index_install *in, const struct slice_rep
     return ERR_OK;
 }
 
+static enum err install_slice(const struct index_install *in, const struct slice_report *r,
+                              bool outdone, size_t index, struct arena *arena,
+                              struct installed *all, struct error *err)
+{
+    struct op_slice *s = &all->slices[index];
+    struct in_use in_use;
+    struct in_use *current = &in_use;
+    char path[PATH_MAX];
+    bool use = false;
+    if (!work_path(in, r->index_file, path, sizeof(path)))
+        return error_set(err, ERR_LIMIT, "the path of the work folder is too long");
+    enum err rc = keep_object(in, r, s, err);
+    if (rc == ERR_OK)
+        rc = find_current(in, &s->uuid, arena, current, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (outdone)
+        s->reason = "another object of this upload has the same UUID and has more";
+    else
+        use = wins(s, path, current);
+    all->replaced[index] = use && current->row != NULL;
+    /* What was in use cannot be read: whether it, or a third one, can be had back is not known here. */
+    all->refit[index] = use && current->row && !current->sound &&
+                        memcmp(s->object_sha256, current->row->object_sha256, SHA256_SIZE) != 0;
+    return put_into_place(in, path, use, s, err);
+}
+
 enum err index_install(const struct index_install *in, const struct slice_report *reports,
                        size_t count, struct arena *arena, struct installed *ret, struct error *err)
 {
     enum err rc = make_result(reports, count, arena, ret, err);
+    bool *outdone = arena_array(arena, count + 1, sizeof(*outdone));
+    if (rc == ERR_OK && !outdone)
+        rc = error_set(err, ERR_NO_MEMORY, "no memory to install indexes");
     if (rc == ERR_OK)
         rc = check_all(in, reports, arena, ret, err);
+    if (rc == ERR_OK) /* before the first file leaves the folder */
+        rc = find_outdone(in, reports, ret, arena, outdone, err);
     for (size_t i = 0; rc == ERR_OK && i < count; i++) {
-        struct op_slice *s = &ret->slices[i];
-        struct slice_row *current = NULL;
-        if (!s->indexed)
-            continue;
-        rc = keep_object(in, &reports[i], s, err);
-        if (rc == ERR_OK && is_outdone(ret, i)) {
-            s->reason = "another object of this upload has the same UUID and has more";
-            continue;
-        }
-        if (rc == ERR_OK)
-            rc = find_current(in, &s->uuid, arena, &current, &ret->replaced[i], err);
-        if (rc == ERR_OK && wins(s, current))
-            rc = put_into_place(in, &reports[i], s, err);
+        if (ret->slices[i].indexed)
+            rc = install_slice(in, &reports[i], outdone[i], i, arena, ret, err);
     }
     return rc;
 }

@@ -2,13 +2,12 @@
  * index_install - checks what the indexing child wrote and puts it into place.
  *
  * Purpose: every index file is verified whole (tables and CRC) and must be that of the UUID it was
- * announced for; of several objects of one UUID the richest is used (DWARF before symbol table,
- * then more line rows, then more functions); that one is moved into the store, the cache and the
- * door's table of layouts are told.
+ * announced for. Each object's index goes into the store; of several objects of one UUID the richest
+ * is used (index_rank.h); the cache and the door's table of layouts are told.
  *
  * Invariants: nothing the child said is believed where the file itself can be asked. An index that
- * is in use is only replaced by a richer one; a second, different object of the UUID is reported in
- * the slice's reason. A slice that fails its check fails alone. After ERR_OK the files of all
+ * is in use is only replaced by a richer one, or by the same object's made anew; a second, different
+ * object of the UUID is reported in the slice's reason, a conflict as one. A slice that fails its check fails alone. After ERR_OK the files of all
  * installed slices are in place and synced; after an error the caller may simply do it all again.
  *
  * Threads: the indexer's. Memory: the result lives in the caller's arena.
@@ -40,12 +39,16 @@ struct index_install {
 struct installed {
     struct op_slice *slices; /* as many as were reported, in their order */
     bool *replaced;          /* for each: an index of that UUID was in use before */
+    bool *refit;             /* for each: what was in use is lost, its UUID is to be looked after */
     size_t count;
     size_t indexed; /* slices that are indexed, installed or not */
 };
 
 enum err index_install(const struct index_install *in, const struct slice_report *reports,
                        size_t count, struct arena *arena, struct installed *ret, struct error *err);
+/* A whole look at an index file: is it one of `s->uuid`, sound and of this version? Sets in `s` what
+ * the file says itself. */
+enum err index_file_check(const char *path, struct op_slice *s, struct error *err);
 /* Whether the UUID's index is in the store and whole; reads all of it. */
 bool index_is_sound(const struct blob_store *blobs, const struct uuid *uuid);
 /* The same slices as failed ones, for an upload that failed as a whole. */

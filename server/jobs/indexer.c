@@ -1,9 +1,10 @@
 /*
  * DESIGN
  *
- * What. One thread takes the oldest upload that waits in the database, runs the indexing child on it,
- * verifies and installs what the child wrote, and says so to the database. The uploads table is the
- * queue, so nothing has to be handed over at a restart: what was queued or under way is taken again.
+ * What. One thread takes, in turn, the next UUID whose index is to be chosen anew (index_refit.h) and
+ * the oldest upload that waits in the database; for the latter it runs the indexing child on it,
+ * verifies and installs what the child wrote, and says so to the database. The tables are the
+ * queues, so nothing has to be handed over at a restart: what was queued or under way is taken again.
  *
  * Order of events, so that a crash between any two of them loses nothing:
  *   1. files into place, cache told: stacks resolved from now on use the new index;
@@ -20,8 +21,8 @@
  * Who calls. indexer_ring() and indexer_wait() from any thread; waiters are called on this thread, or
  * at once on the caller's.
  *
- * Locks. `lock` around the bell and the waiters, `read_lock` around the reader that indexer_wait()
- * uses. Never both, and nothing is called under either.
+ * Locks. `lock` around the bell, that of the waiters around them, `read_lock` around the reader that indexer_wait()
+ * uses. Never two of them, and nothing is called under either.
  */
 #include "server/jobs/indexer.h"
 
@@ -39,20 +40,17 @@
 #include "base/thread.h"
 #include "server/jobs/index_child.h"
 #include "server/jobs/index_install.h"
+#include "server/jobs/index_refit.h"
+#include "server/jobs/waiters.h"
 #include "storage/storage_read.h"
 
-#define RETRY_MS    3000
-#define WAITERS_MAX 4096
-#define WORK_ARENA  ((size_t)256 * 1024 * 1024)
-#define WAIT_ARENA  ((size_t)16 * 1024 * 1024)
-#define OP_ARENA    ((size_t)64 * 1024)
-
-struct waiter {
-    struct waiter *next;
-    uint64_t upload_id;
-    void (*done)(void *ctx, enum err rc);
-    void *ctx;
-};
+#define RETRY_MS   3000
+#define IDLE_MS    2000 /* how often to look for refits that nobody rings for */
+#define REFITS_MAX 64
+#define REFITS     UINT64_MAX /* waiters' key: no UUID is queued */
+#define WORK_ARENA ((size_t)256 * 1024 * 1024)
+#define WAIT_ARENA ((size_t)16 * 1024 * 1024)
+#define OP_ARENA   ((size_t)64 * 1024)
 
 struct indexer {
     struct writer *writer;
@@ -63,16 +61,16 @@ struct indexer {
     struct metrics *metrics;
     struct thread thread;
     struct storage_reader *reader;
-    struct arena *arena; /* of one upload */
-    uint64_t failed_id;  /* the upload that had to wait last; the thread's own */
-    int stop_fd;         /* an eventfd, readable once the indexer stops */
+    struct arena *arena;     /* of one upload */
+    uint64_t failed_id;      /* the upload that had to wait last; the thread's own */
+    struct uuid failed_uuid; /* so of refits */
+    int stop_fd;             /* an eventfd, readable once the indexer stops */
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool rung;
     bool stopping;
-    struct waiter *waiters;
-    size_t waiter_count;
+    struct waiters waiters;
 
     pthread_mutex_t read_lock;
     struct storage_reader *wait_reader;
@@ -86,117 +84,55 @@ static void log_trouble(const char *msg, uint64_t upload_id, const struct error 
              log_quote(err->text, quoted, sizeof(quoted)));
 }
 
-/* --- waiters ---------------------------------------------------------------------------------- */
+/* --- waiting ---------------------------------------------------------------------------------- */
 
-/* Takes the waiters of one upload (0: of all) out of the list. */
-static struct waiter *take_waiters(struct indexer *x, uint64_t upload_id)
+/* Is the upload (are the refits) at its end? On the caller's thread. */
+static enum err is_finished(struct indexer *x, uint64_t key, bool *ret, struct error *err)
 {
-    struct waiter *taken = NULL;
-    pthread_mutex_lock(&x->lock);
-    for (struct waiter **link = &x->waiters; *link;) {
-        struct waiter *w = *link;
-        if (upload_id != 0 && w->upload_id != upload_id) {
-            link = &w->next;
-            continue;
-        }
-        *link = w->next;
-        w->next = taken;
-        taken = w;
-        x->waiter_count--;
-    }
-    pthread_mutex_unlock(&x->lock);
-    return taken;
-}
-
-static void call_waiters(struct waiter *list, enum err rc)
-{
-    while (list) {
-        struct waiter *next = list->next;
-        list->done(list->ctx, rc);
-        free(list);
-        list = next;
-    }
-}
-
-/* Takes `w` off the list and frees it; false when another thread did. */
-static bool remove_waiter(struct indexer *x, const struct waiter *w)
-{
-    struct waiter *found = NULL;
-    pthread_mutex_lock(&x->lock);
-    for (struct waiter **link = &x->waiters; *link; link = &(*link)->next) {
-        if (*link == w) {
-            found = *link;
-            *link = found->next;
-            x->waiter_count--;
-            break;
-        }
-    }
-    pthread_mutex_unlock(&x->lock);
-    bool mine = found != NULL;
-    free(found);
-    return mine;
-}
-
-/* Is the upload at its end? On the caller's thread. */
-static enum err is_finished(struct indexer *x, uint64_t upload_id, bool *ret, struct error *err)
-{
-    struct upload_row row;
+    struct upload_row row = {.state = UPLOAD_QUEUED};
+    struct refit_row *refits = NULL;
+    size_t count = 0;
     pthread_mutex_lock(&x->read_lock);
     arena_reset(x->wait_arena);
-    enum err rc = read_upload(x->wait_reader, upload_id, x->wait_arena, &row, err);
+    enum err rc = key == REFITS
+                      ? read_refits(x->wait_reader, 1, x->wait_arena, &refits, &count, err)
+                      : read_upload(x->wait_reader, key, x->wait_arena, &row, err);
     pthread_mutex_unlock(&x->read_lock);
     if (rc == ERR_OK)
-        *ret = row.state == UPLOAD_INDEXED || row.state == UPLOAD_FAILED;
+        *ret =
+            key == REFITS ? count == 0 : row.state == UPLOAD_INDEXED || row.state == UPLOAD_FAILED;
     return rc;
 }
 
-/* NULL with `err` when no more may wait. */
-static const struct waiter *add_waiter(struct indexer *x, const struct waiter *like,
-                                       struct error *err)
+/* Listed first, looked up second: whichever of the two threads takes it off the list calls. */
+static enum err wait_for(struct indexer *x, uint64_t key, void (*done)(void *ctx, enum err rc),
+                         void *ctx, struct error *err)
 {
-    struct waiter *w = malloc(sizeof(*w));
-    if (!w) {
-        error_set(err, ERR_NO_MEMORY, "no memory to wait for an upload");
-        return NULL;
-    }
-    *w = *like;
-    pthread_mutex_lock(&x->lock);
-    bool refused = x->stopping || x->waiter_count == WAITERS_MAX;
-    if (x->stopping)
-        error_set(err, ERR_BUSY, "the daemon is stopping");
-    else if (refused)
-        error_set(err, ERR_BUSY, "too many requests wait for uploads");
-    if (!refused) {
-        w->next = x->waiters;
-        x->waiters = w;
-        x->waiter_count++;
-    }
-    pthread_mutex_unlock(&x->lock);
-    if (refused) {
-        free(w);
-        return NULL;
-    }
-    return w;
+    const struct waiter *w = NULL;
+    bool finished = false;
+    enum err rc = waiters_add(&x->waiters, key, done, ctx, &w, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = is_finished(x, key, &finished, err);
+    if (rc == ERR_OK && !finished)
+        return ERR_OK;
+    if (!waiters_remove(&x->waiters, w))
+        return ERR_OK;
+    if (rc == ERR_OK)
+        done(ctx, ERR_OK);
+    return rc;
 }
 
 enum err indexer_wait(struct indexer *x, uint64_t upload_id, void (*done)(void *ctx, enum err rc),
                       void *ctx, struct error *err)
 {
-    struct error why;
-    bool finished = false;
-    const struct waiter like = {.upload_id = upload_id, .done = done, .ctx = ctx};
-    const struct waiter *w = add_waiter(x, &like, &why);
-    if (!w)
-        return error_set(err, why.code, "%s", why.text);
-    /* Listed first, looked up second: whichever of the two threads takes it off the list calls. */
-    enum err rc = is_finished(x, upload_id, &finished, err);
-    if (rc == ERR_OK && !finished)
-        return ERR_OK;
-    if (!remove_waiter(x, w))
-        return ERR_OK;
-    if (rc == ERR_OK)
-        done(ctx, ERR_OK);
-    return rc;
+    return wait_for(x, upload_id, done, ctx, err);
+}
+
+enum err indexer_wait_refits(struct indexer *x, void (*done)(void *ctx, enum err rc), void *ctx,
+                             struct error *err)
+{
+    return wait_for(x, REFITS, done, ctx, err);
 }
 
 /* --- the database ----------------------------------------------------------------------------- */
@@ -233,6 +169,24 @@ static enum err repend(struct indexer *x, const struct uuid *uuid, bool all_user
         op->u.repend.count = 0;
         rc = writer_call(x->writer, op, err);
     } while (rc == ERR_OK && op->u.repend.more);
+    write_op_free(op);
+    return rc;
+}
+
+/* What was in use of these UUIDs is lost. */
+static enum err queue_refits(struct indexer *x, const struct installed *what, struct error *err)
+{
+    struct write_op *op = write_op_new(WRITE_REFIT, OP_ARENA * 4);
+    struct uuid *uuids = op ? arena_array(op->arena, what->count + 1, sizeof(*uuids)) : NULL;
+    enum err rc = uuids ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for a change");
+    for (size_t i = 0; rc == ERR_OK && i < what->count; i++) {
+        if (what->refit[i])
+            uuids[op->u.refit.count++] = what->slices[i].uuid;
+    }
+    if (rc == ERR_OK && op->u.refit.count > 0) {
+        op->u.refit.uuids = uuids;
+        rc = writer_call(x->writer, op, err);
+    }
     write_op_free(op);
     return rc;
 }
@@ -295,6 +249,8 @@ static enum err finish_upload(struct indexer *x, const struct upload_row *row, c
     }
     rc = repend_installed(x, &what, err);
     if (rc == ERR_OK)
+        rc = queue_refits(x, &what, err);
+    if (rc == ERR_OK)
         rc = write_state(x, row->id, UPLOAD_INDEXED, NULL, &what, err);
     if (rc != ERR_OK)
         return rc;
@@ -306,6 +262,19 @@ static enum err finish_upload(struct indexer *x, const struct upload_row *row, c
     if (repend_installed(x, &what, &late) != ERR_OK)
         log_trouble("stacks may wait for another upload of the same file", row->id, &late);
     return ERR_OK;
+}
+
+/* How the child is run. */
+static struct index_child child_of(const struct indexer *x)
+{
+    return (struct index_child){.program = x->options.program,
+                                .jobs = x->options.jobs,
+                                .data_bytes = x->options.child_data_bytes,
+                                .file_bytes = x->options.child_file_bytes,
+                                .cpu_s = x->options.child_cpu_s,
+                                .wall_s = x->options.child_wall_s,
+                                .keep_objects = x->options.keep_objects,
+                                .stop_fd = x->stop_fd};
 }
 
 static bool is_upload_s_fault(enum err rc)
@@ -321,16 +290,9 @@ static enum err run_child(struct indexer *x, const struct upload_row *row, const
     if (!blob_store_spool_path(x->blobs, row->spool_file, path, sizeof(path)) ||
         access(path, R_OK) != 0)
         return fail_upload(x, row, NULL, 0, "the uploaded file is gone", err);
-    struct index_child child = {.program = x->options.program,
-                                .upload = path,
-                                .out_dir = work_dir,
-                                .jobs = x->options.jobs,
-                                .data_bytes = x->options.child_data_bytes,
-                                .file_bytes = x->options.child_file_bytes,
-                                .cpu_s = x->options.child_cpu_s,
-                                .wall_s = x->options.child_wall_s,
-                                .keep_objects = x->options.keep_objects,
-                                .stop_fd = x->stop_fd};
+    struct index_child child = child_of(x);
+    child.upload = path;
+    child.out_dir = work_dir;
     memcpy(child.sha256, row->sha256, SHA256_SIZE);
     enum err rc = index_child_run(&child, x->arena, &told, err);
     if (rc == ERR_OK)
@@ -357,6 +319,67 @@ static enum err process(struct indexer *x, uint64_t id, struct error *err)
         return rc;
     rc = run_child(x, &row, work_dir, err);
     blob_store_work_remove(x->blobs, work_dir);
+    return rc;
+}
+
+/* --- one refit -------------------------------------------------------------------------------- */
+
+static enum err tell_refitted(struct indexer *x, const struct refitted *r, struct error *err)
+{
+    struct write_op *op = write_op_new(WRITE_REFITTED, OP_ARENA);
+    if (!op)
+        return error_set(err, ERR_NO_MEMORY, "no memory for a change");
+    op->u.refitted = r->op;
+    enum err rc = writer_call(x->writer, op, err);
+    write_op_free(op);
+    return rc;
+}
+
+/* Files first, then stacks, then the database, then the stacks that slipped in between; as with an
+ * upload. Stacks that were resolved with an index that is lost keep what it said. */
+static enum err refit(struct indexer *x, const struct refit_row *row, struct error *err)
+{
+    const struct index_refit in = {.reader = x->reader,
+                                   .blobs = x->blobs,
+                                   .cache = x->cache,
+                                   .layouts = x->layouts,
+                                   .child = child_of(x)};
+    struct refitted r = {.changed = false};
+    char text[UUID_TEXT_SIZE];
+    enum err rc = index_refit(&in, &row->uuid, x->arena, &r, err);
+    bool turn = r.changed || row->deleted;
+    if (rc == ERR_OK && turn)
+        rc = repend(x, &row->uuid, row->deleted, err);
+    if (rc == ERR_OK)
+        rc = tell_refitted(x, &r, err);
+    if (rc != ERR_OK)
+        return rc;
+    metrics_add(x->metrics, METRIC_REFITS, 1);
+    log_info("index chosen anew", "uuid=%s slice=%" PRIu64 " made=%d lost=%zu",
+             uuid_format(&row->uuid, text), r.op.slice_id, r.made_anew, r.op.lost_count);
+    return turn ? repend(x, &row->uuid, row->deleted, err) : ERR_OK;
+}
+
+/* The next UUID that is queued, after the one that failed last. *ret_more: look again at once. */
+static enum err refit_next(struct indexer *x, bool *ret_more, struct error *err)
+{
+    struct refit_row *rows = NULL;
+    size_t count = 0, i = 0;
+    *ret_more = false;
+    arena_reset(x->arena);
+    enum err rc = read_refits(x->reader, REFITS_MAX, x->arena, &rows, &count, err);
+    if (rc == ERR_OK && count == 0)
+        waiters_call(&x->waiters, REFITS, ERR_OK);
+    if (rc != ERR_OK || count == 0)
+        return rc;
+    while (i < count && uuid_compare(&rows[i].uuid, &x->failed_uuid) <= 0)
+        i++;
+    const struct refit_row row = rows[i < count ? i : 0];
+    rc = refit(x, &row, err);
+    *ret_more = rc == ERR_OK;
+    x->failed_uuid = rc == ERR_OK ? (struct uuid){{0}} : row.uuid;
+    if (rc != ERR_OK)
+        waiters_call(&x->waiters, REFITS, ERR_BUSY);
     return rc;
 }
 
@@ -396,29 +419,44 @@ static bool wait_for_work(struct indexer *x, int64_t until_mono_ms)
     return go_on;
 }
 
+/* One upload. *ret_more: look again at once. */
+static enum err upload_next(struct indexer *x, bool *ret_more, struct error *err)
+{
+    uint64_t id = 0;
+    enum err rc = next_upload(x, &id, err);
+    *ret_more = rc == ERR_OK && id != 0;
+    if (*ret_more) {
+        rc = process(x, id, err);
+        if (rc == ERR_OK)
+            waiters_call(&x->waiters, id, ERR_OK);
+    }
+    if (rc == ERR_OK)
+        return ERR_OK;
+    x->failed_id = id;
+    if (rc != ERR_BUSY)
+        log_trouble("upload has to wait", id, err);
+    /* Nobody can say how long: whoever waits for it (for any, when the database is what fails) is told
+     * that it is queued. */
+    waiters_call(&x->waiters, id ? id : WAITERS_ALL, ERR_BUSY);
+    return rc;
+}
+
+/* Both queues in turn, so that neither holds the other up. */
 static void *run(void *arg)
 {
     struct indexer *x = arg;
     int64_t until = 0; /* what waits since the last run is taken at once */
     while (wait_for_work(x, until)) {
         struct error err = {.code = ERR_OK};
-        uint64_t id = 0;
-        enum err rc = next_upload(x, &id, &err);
-        until = id ? 0 : INT64_MAX;
-        if (rc == ERR_OK && id != 0) {
-            rc = process(x, id, &err);
-            if (rc == ERR_OK)
-                call_waiters(take_waiters(x, id), ERR_OK);
-        }
-        if (rc != ERR_OK) {
-            x->failed_id = id;
+        bool more_refits = false, more_uploads = false;
+        enum err refits = refit_next(x, &more_refits, &err);
+        if (refits != ERR_OK && refits != ERR_BUSY)
+            log_trouble("an index has to wait", 0, &err);
+        enum err uploads = upload_next(x, &more_uploads, &err);
+        if (refits != ERR_OK || uploads != ERR_OK)
             until = clock_mono_ms() + RETRY_MS;
-            if (rc != ERR_BUSY)
-                log_trouble("upload has to wait", id, &err);
-            /* Nobody can say how long: whoever waits for it (for any, when the database is what
-             * fails) is told that it is queued. */
-            call_waiters(take_waiters(x, id), ERR_BUSY);
-        }
+        else
+            until = more_refits || more_uploads ? 0 : clock_mono_ms() + IDLE_MS;
     }
     return NULL;
 }
@@ -433,6 +471,7 @@ static void indexer_free(struct indexer *x)
     storage_reader_close(x->wait_reader);
     arena_free(x->arena);
     arena_free(x->wait_arena);
+    waiters_done(&x->waiters);
     pthread_cond_destroy(&x->changed);
     pthread_mutex_destroy(&x->lock);
     pthread_mutex_destroy(&x->read_lock);
@@ -464,6 +503,7 @@ enum err indexer_start(struct storage *storage, struct writer *writer, struct bl
     pthread_mutex_init(&x->lock, NULL);
     pthread_mutex_init(&x->read_lock, NULL);
     thread_cond_init(&x->changed);
+    waiters_init(&x->waiters);
     x->writer = writer;
     x->blobs = blobs;
     x->cache = cache;
@@ -492,7 +532,8 @@ void indexer_quiesce(struct indexer *x)
     ssize_t written = write(x->stop_fd, &one, sizeof(one));
     (void)written; /* it cannot be full: this is its only use */
     thread_join(&x->thread);
-    call_waiters(take_waiters(x, 0), ERR_BUSY);
+    waiters_close(&x->waiters);
+    waiters_call(&x->waiters, WAITERS_ALL, ERR_BUSY);
 }
 
 void indexer_stop(struct indexer *x)

@@ -54,5 +54,8 @@ void indexer_ring(struct indexer *x);
  * ERR_BUSY when it stays queued: the storage is in trouble, or the indexer stops. */
 enum err indexer_wait(struct indexer *x, uint64_t upload_id, void (*done)(void *ctx, enum err rc),
                       void *ctx, struct error *err);
+/* The same, once no UUID is queued for a choice of its index (WRITE_REFIT, deletions). */
+enum err indexer_wait_refits(struct indexer *x, void (*done)(void *ctx, enum err rc), void *ctx,
+                             struct error *err);
 
 #endif

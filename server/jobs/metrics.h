@@ -42,6 +42,7 @@
     X(UPLOADS_FAILED, counter, "stallsym_uploads_failed_total", "symbol uploads that failed")      \
     X(UPLOADS_WAITING, gauge, "stallsym_uploads_waiting", "symbol uploads not indexed yet")        \
     X(SLICES_INDEXED, counter, "stallsym_slices_indexed_total", "index files written")             \
+    X(REFITS, counter, "stallsym_indexes_chosen_anew_total", "indexes chosen or made anew")        \
     X(READS, counter, "stallsym_reads_total", "read jobs run")                                     \
     X(READS_TIMED_OUT, counter, "stallsym_reads_timed_out_total", "read jobs over their deadline") \
     X(AUTH_FAILURES, counter, "stallsym_auth_failures_total", "requests with a wrong token")

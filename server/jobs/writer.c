@@ -121,6 +121,14 @@ static bool makes_pending(const struct write_op *op)
     case WRITE_EPOCH:
     case WRITE_CLUSTER_WORK:
     case WRITE_CONFIG:
+    case WRITE_UPLOAD_DELETE:
+    case WRITE_REFIT:
+    case WRITE_REFITTED:
+    case WRITE_OBJECTS:
+    case WRITE_PROTECT:
+    case WRITE_OPEN_UPLOAD:
+    case WRITE_PIECE:
+    case WRITE_OPEN_DROP:
         return false;
     }
     return false;

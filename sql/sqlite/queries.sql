@@ -531,7 +531,7 @@ SELECT state, reason, spool_file, sha256, size, created_ms, system, bundle_id FR
 -- name: upload_by_sha256
 SELECT u.id FROM uploads u
 WHERE u.sha256 = ?1 AND u.state = 2 AND u.slice_count > 0
-    AND u.slice_count = (SELECT count(*) FROM slices x WHERE x.upload_id = u.id)
+    AND u.slice_count = (SELECT count(*) FROM slices x WHERE x.upload_id = u.id AND x.lost = 0)
 ORDER BY u.id DESC LIMIT 1;
 
 -- name: uploads_waiting
@@ -541,14 +541,14 @@ SELECT id FROM uploads WHERE state < 2 ORDER BY id;
 SELECT x.id, x.upload_id, x.uuid, x.name, x.member, x.arch, x.reason, x.indexed, x.current,
     x.has_dwarf, x.functions, x.lines, x.inlines, x.index_bytes, x.text_vmaddr, x.text_size,
     x.object_sha256, x.object_bytes, x.created_ms, u.system, u.bundle_id, u.version, u.build,
-    u.os_build
+    u.os_build, x.lost, EXISTS (SELECT 1 FROM objects o WHERE o.sha256 = x.object_sha256)
 FROM slices x JOIN uploads u ON u.id = x.upload_id WHERE x.upload_id = ?1 ORDER BY x.id;
 
 -- name: symbol_get
 SELECT x.id, x.upload_id, x.uuid, x.name, x.member, x.arch, x.reason, x.indexed, x.current,
     x.has_dwarf, x.functions, x.lines, x.inlines, x.index_bytes, x.text_vmaddr, x.text_size,
     x.object_sha256, x.object_bytes, x.created_ms, u.system, u.bundle_id, u.version, u.build,
-    u.os_build
+    u.os_build, x.lost, EXISTS (SELECT 1 FROM objects o WHERE o.sha256 = x.object_sha256)
 FROM slices x JOIN uploads u ON u.id = x.upload_id
 WHERE x.uuid = ?1 AND x.uuid <> zeroblob(16) ORDER BY x.current DESC, x.id DESC;
 
@@ -557,7 +557,7 @@ WHERE x.uuid = ?1 AND x.uuid <> zeroblob(16) ORDER BY x.current DESC, x.id DESC;
 SELECT x.id, x.upload_id, x.uuid, x.name, x.member, x.arch, x.reason, x.indexed, x.current,
     x.has_dwarf, x.functions, x.lines, x.inlines, x.index_bytes, x.text_vmaddr, x.text_size,
     x.object_sha256, x.object_bytes, x.created_ms, u.system, u.bundle_id, u.version, u.build,
-    u.os_build
+    u.os_build, x.lost, EXISTS (SELECT 1 FROM objects o WHERE o.sha256 = x.object_sha256)
 FROM slices x JOIN uploads u ON u.id = x.upload_id
 WHERE x.current = 1 AND x.id < ?2
     AND (?1 IS NULL OR u.bundle_id = ?1 OR EXISTS (

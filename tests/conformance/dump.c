@@ -109,12 +109,71 @@ static void dump_images(struct dump *d)
 
 static void dump_slice(struct dump *d, const struct slice_row *x)
 {
-    buf_printf(d->out, "  slice %s %s %s %s %d%d%d f=%llu l=%llu up=%llu app=%s", text(x->name),
-               text(x->member), text(x->arch), text(x->reason), x->indexed, x->current,
-               x->has_dwarf, (unsigned long long)x->functions, (unsigned long long)x->lines,
-               (unsigned long long)x->upload_id, text(x->bundle_id));
+    buf_printf(d->out, "  slice %s %s %s %s %d%d%d f=%llu l=%llu up=%llu app=%s %d%d %llu %llu",
+               text(x->name), text(x->member), text(x->arch), text(x->reason), x->indexed,
+               x->current, x->has_dwarf, (unsigned long long)x->functions,
+               (unsigned long long)x->lines, (unsigned long long)x->upload_id, text(x->bundle_id),
+               x->lost, x->object_kept, (unsigned long long)x->id,
+               (unsigned long long)x->index_bytes);
     uuid_line(d, &x->uuid);
     buf_puts(d->out, "\n");
+}
+
+static void dump_objects(struct dump *d)
+{
+    struct error err = {0};
+    struct object_row *rows;
+    struct object_totals t;
+    char sha[SHA256_TEXT_SIZE];
+    size_t n;
+    if (ok(d, read_object_totals(d->r, &t, &err), &err))
+        buf_printf(d->out, "objects %llu %llu %llu %llu %llu\n", (unsigned long long)t.files,
+                   (unsigned long long)t.bytes, (unsigned long long)t.system_files,
+                   (unsigned long long)t.system_bytes, (unsigned long long)t.index_bytes);
+    for (int mode = 0; mode < 3; mode++) {
+        if (!ok(d,
+                read_idle_objects(d->r, mode == 0 ? 0 : INT64_MAX, mode == 2 ? INT64_MAX : 0, 100,
+                                  &d->arena, &rows, &n, &err),
+                &err))
+            return;
+        for (size_t i = 0; i < n; i++)
+            buf_printf(d->out, " object %d %s %llu %lld\n", mode,
+                       sha256_format(rows[i].sha256, sha), (unsigned long long)rows[i].bytes,
+                       (long long)rows[i].used_ms);
+    }
+}
+
+static void dump_store(struct dump *d)
+{
+    struct error err = {0};
+    struct refit_row *refits;
+    struct protected_row *builds;
+    struct open_upload_row *open;
+    size_t n;
+    if (ok(d, read_refits(d->r, 100, &d->arena, &refits, &n, &err), &err)) {
+        for (size_t i = 0; i < n; i++) {
+            buf_printf(d->out, "refit %d", refits[i].deleted);
+            uuid_line(d, &refits[i].uuid);
+            buf_puts(d->out, "\n");
+        }
+    }
+    dump_objects(d);
+    if (ok(d, read_protected(d->r, NULL, &d->arena, &builds, &n, &err), &err)) {
+        for (size_t i = 0; i < n; i++)
+            buf_printf(d->out, "protected %s/%s/%s/%s %lld\n", builds[i].bundle_id,
+                       builds[i].version, builds[i].build, builds[i].os_build,
+                       (long long)builds[i].created_ms);
+    }
+    if (!ok(d, read_open_uploads(d->r, INT64_MAX, 100, &d->arena, &open, &n, &err), &err))
+        return;
+    for (size_t i = 0; i < n; i++) {
+        struct open_upload_row x;
+        ok(d, read_open_upload(d->r, open[i].id, &d->arena, &x, &err), &err);
+        buf_printf(d->out, "open %d %d %llu/%llu %s %s %s %d%d %zu %lld %llu\n", x.id[0],
+                   x.sha256[0], (unsigned long long)x.received, (unsigned long long)x.size,
+                   x.spool_file, x.bundle_id, x.version, x.system, x.protect, x.hash_state_len,
+                   (long long)x.touched_ms, (unsigned long long)x.upload_id);
+    }
 }
 
 static void dump_symbols(struct dump *d)
@@ -126,7 +185,7 @@ static void dump_symbols(struct dump *d)
     for (uint64_t id = 1; id < 40; id++) {
         struct upload_row u;
         if (read_upload(d->r, id, &d->arena, &u, &err))
-            break;
+            continue; /* deleted, or not there yet */
         buf_printf(d->out, "upload %llu %d %s %zu\n", (unsigned long long)id, u.state,
                    text(u.reason), u.slice_count);
         for (size_t i = 0; i < u.slice_count; i++)
@@ -419,6 +478,7 @@ void dump_storage(struct storage_reader *r, const char *const *ids, size_t id_co
     dump_pending(&d);
     dump_images(&d);
     dump_symbols(&d);
+    dump_store(&d);
     dump_missing(&d);
     dump_lists(&d);
     dump_clusters_by_id(&d, max_cluster);

@@ -101,8 +101,11 @@ static struct write_op *make_upload_state(struct history *h, uint64_t id)
         images[i] = draw(h, 3) ? 1 + draw(h, 5) : draw(h, 2) ? SUITE_SYSTEM : 30 + draw(h, 4);
     struct write_op *op = suite_indexed(id, images, count, draw(h, 3));
     struct op_slice *x = (struct op_slice *)op->u.upload_state.slices;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         x[i].installed = draw(h, 4) != 0;
+        x[i].object_kept = draw(h, 3) != 0;
+        x[i].object_sha256[8] = (uint8_t)draw(h, 2);
+    }
     if (draw(h, 6) == 0)
         op->u.upload_state.state = UPLOAD_INDEXING;
     return op;
@@ -120,6 +123,113 @@ static struct write_op *make_delete(struct history *h)
 {
     struct write_op *op = write_op_new(WRITE_SYMBOL_DELETE, 4096);
     op->u.symbol_delete.uuid = suite_uuid(1 + draw(h, 5));
+    return op;
+}
+
+static struct write_op *make_upload_delete(struct history *h)
+{
+    struct write_op *op = write_op_new(WRITE_UPLOAD_DELETE, 4096);
+    op->u.upload_delete.id = 1 + draw(h, 12);
+    return op;
+}
+
+static struct write_op *make_refit(struct history *h)
+{
+    struct write_op *op = write_op_new(WRITE_REFIT, 4096);
+    struct uuid *uuids = arena_array(op->arena, 2, sizeof(*uuids));
+    uuids[0] = suite_uuid(1 + draw(h, 5));
+    uuids[1] = suite_uuid(1 + draw(h, 5));
+    op->u.refit = (struct op_refit){uuids, 2};
+    return op;
+}
+
+static struct write_op *make_refitted(struct history *h)
+{
+    struct write_op *op = write_op_new(WRITE_REFITTED, 4096);
+    uint64_t *lost = arena_array(op->arena, 2, sizeof(*lost));
+    lost[0] = 1 + draw(h, 20);
+    lost[1] = 1 + draw(h, 20);
+    op->u.refitted = (struct op_refitted){.uuid = suite_uuid(1 + draw(h, 5)),
+                                          .slice_id = draw(h, 3) ? 1 + draw(h, 20) : 0,
+                                          .index_bytes = draw(h, 2) * 777,
+                                          .functions = 5,
+                                          .lost = lost,
+                                          .lost_count = draw(h, 3)};
+    return op;
+}
+
+static struct write_op *make_objects(struct history *h)
+{
+    struct write_op *op = write_op_new(WRITE_OBJECTS, 4096);
+    struct uuid *used = arena_array(op->arena, 2, sizeof(*used));
+    uint8_t(*dropped)[SHA256_SIZE] = arena_array(op->arena, 1, sizeof(*dropped));
+    uint32_t image = 1 + draw(h, 5);
+    used[0] = suite_uuid(1 + draw(h, 5));
+    used[1] = suite_uuid(1 + draw(h, 5));
+    memcpy(dropped[0], &image, sizeof(image));
+    dropped[0][8] = (uint8_t)draw(h, 2);
+    op->u.objects = (struct op_objects){.used = used,
+                                        .used_count = draw(h, 3),
+                                        .dropped = (const uint8_t(*)[SHA256_SIZE])dropped,
+                                        .dropped_count = draw(h, 2),
+                                        .now_ms = h->now_ms};
+    return op;
+}
+
+static struct write_op *make_protect(struct history *h)
+{
+    struct write_op *op = write_op_new(WRITE_PROTECT, 4096);
+    op->u.protect = (struct op_protect){.bundle_id = draw(h, 2) ? SUITE_APP : "",
+                                        .version = draw(h, 2) ? "1.0" : "2.0",
+                                        .build = draw(h, 2) ? "100" : "",
+                                        .os_build = "",
+                                        .on = draw(h, 2),
+                                        .now_ms = h->now_ms};
+    return op;
+}
+
+static struct write_op *make_open_upload(struct history *h)
+{
+    struct write_op *op = write_op_new(WRITE_OPEN_UPLOAD, 4096);
+    op->u.open_upload = (struct op_open_upload){.size = 100 * (1 + draw(h, 2)),
+                                                .spool_file = "2-0123456789abcdef.part",
+                                                .bundle_id = SUITE_APP,
+                                                .version = draw(h, 2) ? "1.0" : "",
+                                                .build = "",
+                                                .os_build = "",
+                                                .system = draw(h, 4) == 0,
+                                                .now_ms = h->now_ms,
+                                                .max_open = 3,
+                                                .max_bytes = 500};
+    op->u.open_upload.id[0] = (uint8_t)draw(h, 8);
+    op->u.open_upload.sha256[0] = (uint8_t)draw(h, 3);
+    return op;
+}
+
+static struct write_op *make_piece(struct history *h)
+{
+    struct write_op *op = write_op_new(WRITE_PIECE, 4096);
+    op->u.piece = (struct op_piece){.before = draw(h, 3) ? 0 : 50,
+                                    .received = 50,
+                                    .hash_state = draw(h, 4) ? "state" : NULL,
+                                    .hash_state_len = 5,
+                                    .now_ms = h->now_ms};
+    op->u.piece.id[0] = (uint8_t)draw(h, 8);
+    return op;
+}
+
+static struct write_op *make_open_end(struct history *h)
+{
+    struct write_op *op;
+    uint8_t id[OPEN_UPLOAD_ID_SIZE] = {(uint8_t)draw(h, 8)};
+    if (draw(h, 2)) {
+        op = write_op_new(WRITE_OPEN_DROP, 4096);
+        memcpy(op->u.open_drop.id, id, sizeof(id));
+        return op;
+    }
+    op = suite_upload(9, h->now_ms);
+    op->u.upload.open_id = arena_memdup(op->arena, id, sizeof(id));
+    op->u.upload.protect = draw(h, 2);
     return op;
 }
 
@@ -181,6 +291,16 @@ static void compare_results(const struct write_op *x, const struct write_op *y)
         ck_assert_uint_eq(x->u.give_up.count, y->u.give_up.count);
     } else if (x->kind == WRITE_UPLOAD) {
         ck_assert_uint_eq(x->u.upload.id, y->u.upload.id);
+    } else if (x->kind == WRITE_UPLOAD_DELETE) {
+        ck_assert_int_eq(x->u.upload_delete.existed, y->u.upload_delete.existed);
+    } else if (x->kind == WRITE_PROTECT) {
+        ck_assert_int_eq(x->u.protect.existed, y->u.protect.existed);
+    } else if (x->kind == WRITE_OPEN_UPLOAD) {
+        ck_assert_mem_eq(x->u.open_upload.id, y->u.open_upload.id, OPEN_UPLOAD_ID_SIZE);
+        ck_assert_int_eq(x->u.open_upload.resumed, y->u.open_upload.resumed);
+        ck_assert_uint_eq(x->u.open_upload.received, y->u.open_upload.received);
+    } else if (x->kind == WRITE_OPEN_DROP) {
+        ck_assert_int_eq(x->u.open_drop.existed, y->u.open_drop.existed);
     }
 }
 
@@ -195,7 +315,7 @@ static void apply_both(struct history *h, make_op *make, struct suite *a, struct
     struct write_op *y = make(h);
     *h = after;
     enum err rc = suite_try(a, x, &err);
-    ck_assert_msg(rc == suite_try(b, y, &err), "%s", err.text);
+    ck_assert_msg(rc == suite_try(b, y, &err), "op %d: %d, %s", x->kind, rc, err.text);
     if (rc == ERR_OK)
         compare_results(x, y);
     write_op_free(x);
@@ -277,9 +397,20 @@ static void group_both(struct history *h, struct suite *a, struct suite *b)
     }
 }
 
+static void store_both(struct history *h, struct suite *a, struct suite *b)
+{
+    static make_op *const makers[] = {make_upload_delete, make_refit,   make_refitted,
+                                      make_objects,       make_protect, make_open_upload,
+                                      make_piece,         make_open_end};
+    for (int i = 0; i < 3; i++)
+        apply_both(h, makers[draw(h, sizeof(makers) / sizeof(makers[0]))], a, b);
+}
+
 void history_step(struct history *h, struct suite *a, struct suite *b)
 {
     uint32_t what = draw(h, 21);
+    if (draw(h, 2) == 0)
+        store_both(h, a, b);
     if (draw(h, 3) == 0)
         h->now_ms += (int64_t)draw(h, 30) * 3600000;
     if (what < 4)

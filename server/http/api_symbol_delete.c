@@ -1,0 +1,152 @@
+/*
+ * DESIGN. DELETE of a UUID, or of one upload:
+ *
+ *   reader    is it there, and may the token?                   look     -> looked
+ *   writer    rows go, UUIDs are queued for a new choice         written
+ *   indexer   chooses the next best object's index (or removes   waited
+ *             the files), turns stacks back to pending
+ *
+ * The queue is in the database: after a crash in between the indexer goes on. Object files that no row
+ * stands for any more go with retention's next look.
+ */
+#include "server/http/api.h"
+
+#include <string.h>
+
+#include "server/http/api_common.h"
+
+struct deletion {
+    struct uuid uuid;   /* of DELETE /v1/symbols/{uuid} */
+    uint64_t upload_id; /* of the other one, else 0 */
+};
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* The rows are gone. `settled`: files and stacks, too; else they follow, the queue is on disk. */
+static void reply_gone(struct http_request *r, bool settled)
+{
+    struct jout j;
+    if (settled) {
+        http_reply(r, 204, NULL);
+        return;
+    }
+    jout_init(&j, http_reply(r, 202, TYPE_JSON));
+    jout_object(&j, NULL);
+    jout_string(&j, "state", "queued");
+    jout_end_object(&j);
+}
+
+static void waited(void *ctx, enum err rc)
+{
+    struct http_request *r = ctx;
+    if (!http_enter(r))
+        return;
+    struct http_door *door = http_door_ref(r->door);
+    reply_gone(r, rc == ERR_OK);
+    http_finish(r);
+    http_door_leave(door);
+    http_door_unref(door);
+}
+
+static void written(struct http_request *r, struct write_op *op, enum err rc,
+                    const struct error *err)
+{
+    struct error own;
+    bool gone = op->kind == WRITE_UPLOAD_DELETE && !op->u.upload_delete.existed;
+    if (rc == ERR_OK && gone)
+        rc = error_set(&own, ERR_NOT_FOUND, "no such upload");
+    else if (rc != ERR_OK)
+        own = *err;
+    if (rc == ERR_CONFLICT)
+        http_problem(r, 409, "%s", own.text);
+    else if (rc != ERR_OK)
+        http_reply_failure(r, &own);
+    if (rc != ERR_OK) {
+        http_finish(r);
+        return;
+    }
+    indexer_ring(r->services->indexer);
+    if (indexer_wait_refits(r->services->indexer, waited, r, &own) == ERR_OK)
+        return;
+    reply_gone(r, false);
+    http_finish(r);
+}
+
+static void looked(struct http_request *r, enum err rc, const struct error *err)
+{
+    const struct deletion *d = r->state;
+    struct write_op *op =
+        api_op(r, rc, err, d->upload_id ? WRITE_UPLOAD_DELETE : WRITE_SYMBOL_DELETE);
+    if (!op)
+        return;
+    if (d->upload_id)
+        op->u.upload_delete.id = d->upload_id;
+    else
+        op->u.symbol_delete.uuid = d->uuid;
+    http_write(r, op, written);
+}
+
+/* --- one UUID --------------------------------------------------------------------------------- */
+
+/* A token bound to one app deletes what was uploaded for that app alone. */
+static enum err may_delete(const struct http_request *r, const struct slice_row *rows, size_t count,
+                           struct error *err)
+{
+    const char *bound = r->identity.bundle_id;
+    for (size_t i = 0; bound && i < count; i++) {
+        if (strcmp(rows[i].bundle_id, bound) != 0)
+            return error_set(err, ERR_DENIED, "the symbol file is not of the token's app alone");
+    }
+    return ERR_OK;
+}
+
+static enum err look_at_symbol(struct http_request *r, const struct read_tools *tools,
+                               struct error *err)
+{
+    struct deletion *d = r->state;
+    struct slice_row *rows = NULL;
+    size_t count = 0;
+    enum err rc = api_uuid(r, 0, &d->uuid, err);
+    if (rc == ERR_OK)
+        rc = read_symbol(tools->storage, &d->uuid, tools->arena, &rows, &count, err);
+    if (rc == ERR_NOT_FOUND)
+        return error_set(err, rc, "no symbol file with this UUID");
+    return rc == ERR_OK ? may_delete(r, rows, count, err) : rc;
+}
+
+/* --- one upload ------------------------------------------------------------------------------- */
+
+static enum err look_at_upload(struct http_request *r, const struct read_tools *tools,
+                               struct error *err)
+{
+    struct deletion *d = r->state;
+    struct upload_row row;
+    const char *bound = r->identity.bundle_id;
+    enum err rc = api_id(r, 0, &d->upload_id, err);
+    if (rc == ERR_OK)
+        rc = read_upload(tools->storage, d->upload_id, tools->arena, &row, err);
+    if (rc == ERR_NOT_FOUND || (rc == ERR_OK && !api_sees(r, row.bundle_id)))
+        return error_set(err, ERR_NOT_FOUND, "no such upload");
+    if (rc == ERR_OK && bound && strcmp(row.bundle_id, bound) != 0)
+        return error_set(err, ERR_DENIED, "the upload is not of the token's app");
+    return rc;
+}
+
+static void begin(struct http_request *r, http_read_fn look)
+{
+    r->state = arena_alloc(&r->arena, sizeof(struct deletion));
+    if (r->state)
+        http_read(r, look, looked);
+    else
+        http_problem(r, 503, "no memory to spare; try again");
+}
+
+void api_delete_symbol(struct http_request *r)
+{
+    begin(r, look_at_symbol);
+}
+
+void api_delete_upload(struct http_request *r)
+{
+    begin(r, look_at_upload);
+}

@@ -1,0 +1,230 @@
+#include "server/jobs/index_refit.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/jobs/index_install.h"
+#include "server/jobs/index_rank.h"
+
+/* One object of the UUID. */
+struct candidate {
+    const struct slice_row *row;
+    const char *kept;   /* its index file, NULL when there is none that can be used */
+    const char *object; /* its object file, NULL when it is not kept */
+};
+
+static bool is_sound(const char *path, const struct uuid *uuid)
+{
+    struct op_slice told = {.uuid = *uuid};
+    return index_file_check(path, &told, NULL) == ERR_OK;
+}
+
+static const char *copy_if(bool there, struct arena *arena, const char *path)
+{
+    return there ? arena_strdup(arena, path) : NULL;
+}
+
+/* The row's index: under its object's name, or, of a store from before there were such, under the
+ * UUID's. */
+static const char *kept_index(const struct index_refit *in, const struct slice_row *row,
+                              struct arena *arena)
+{
+    char path[PATH_MAX];
+    if (blob_store_object_index_path(in->blobs, &row->uuid, row->object_sha256, path,
+                                     sizeof(path)) &&
+        is_sound(path, &row->uuid))
+        return arena_strdup(arena, path);
+    if (!row->current || !blob_store_index_path(in->blobs, &row->uuid, path, sizeof(path)))
+        return NULL;
+    char target[PATH_MAX];
+    bool plain = readlink(path, target, sizeof(target)) < 0;
+    return copy_if(plain && is_sound(path, &row->uuid), arena, path);
+}
+
+static const char *kept_object(const struct index_refit *in, const struct slice_row *row,
+                               struct arena *arena)
+{
+    char path[PATH_MAX];
+    bool there = blob_store_object_path(in->blobs, row->object_sha256, path, sizeof(path)) &&
+                 access(path, R_OK) == 0;
+    return copy_if(there, arena, path);
+}
+
+static struct index_rank rank_of(const struct candidate *c)
+{
+    return (struct index_rank){
+        c->row->has_dwarf, c->row->lines, c->row->functions, c->row->inlines, c->row->text_vmaddr,
+        c->row->text_size, c->kept};
+}
+
+/* Richest first; of one object's rows the newest. */
+static int by_rank(const void *a, const void *b)
+{
+    const struct candidate *x = a;
+    const struct candidate *y = b;
+    const struct index_rank rx = rank_of(x);
+    const struct index_rank ry = rank_of(y);
+    int order = index_rank_compare(&ry, &rx);
+    if (!order)
+        order = memcmp(x->row->object_sha256, y->row->object_sha256, SHA256_SIZE);
+    return order ? order : (x->row->id < y->row->id) - (x->row->id > y->row->id);
+}
+
+static enum err find_candidates(const struct index_refit *in, const struct uuid *uuid,
+                                struct arena *arena, struct candidate **ret, size_t *ret_count,
+                                struct error *err)
+{
+    struct slice_row *rows = NULL;
+    size_t row_count = 0, count = 0;
+    enum err rc = read_symbol(in->reader, uuid, arena, &rows, &row_count, err);
+    if (rc != ERR_OK && rc != ERR_NOT_FOUND)
+        return rc;
+    struct candidate *all = arena_array(arena, row_count + 1, sizeof(*all));
+    if (!all)
+        return error_set(err, ERR_NO_MEMORY, "no memory to choose an index");
+    for (size_t i = 0; i < row_count; i++) {
+        if (rows[i].indexed)
+            all[count++] = (struct candidate){&rows[i], kept_index(in, &rows[i], arena),
+                                              kept_object(in, &rows[i], arena)};
+    }
+    qsort(all, count, sizeof(*all), by_rank);
+    *ret = all;
+    *ret_count = count;
+    return ERR_OK;
+}
+
+/* --- from the object -------------------------------------------------------------------------- */
+
+static const struct slice_report *slice_of(const struct index_child_result *told,
+                                           const struct uuid *uuid)
+{
+    for (size_t i = 0; i < told->slice_count; i++) {
+        if (told->slices[i].state == SLICE_INDEXED && uuid_equal(&told->slices[i].uuid, uuid))
+            return &told->slices[i];
+    }
+    return NULL;
+}
+
+static enum err make_in(const struct index_refit *in, const struct candidate *c,
+                        const char *work_dir, struct arena *arena, struct op_slice *ret,
+                        struct error *err)
+{
+    struct index_child child = in->child;
+    struct index_child_result told = {.slice_count = 0};
+    char path[PATH_MAX];
+    child.upload = c->object;
+    child.out_dir = work_dir;
+    child.keep_objects = false;
+    memcpy(child.sha256, c->row->object_sha256, SHA256_SIZE);
+    enum err rc = index_child_run(&child, arena, &told, err);
+    const struct slice_report *s = rc == ERR_OK ? slice_of(&told, &c->row->uuid) : NULL;
+    if (rc != ERR_OK)
+        return rc;
+    if (!s)
+        return error_set(err, ERR_FORMAT, "the object has no such UUID any more");
+    int n = snprintf(path, sizeof(path), "%s/%s", work_dir, s->index_file);
+    if (n < 0 || (size_t)n >= sizeof(path))
+        return error_set(err, ERR_LIMIT, "the path of the work folder is too long");
+    rc = index_file_check(path, ret, err);
+    return rc == ERR_OK
+               ? blob_store_keep_index(in->blobs, path, &c->row->uuid, c->row->object_sha256, err)
+               : rc;
+}
+
+/* ERR_FORMAT and the like: nothing can be made of this object. */
+static enum err make_anew(const struct index_refit *in, const struct candidate *c,
+                          struct arena *arena, struct op_slice *ret, struct error *err)
+{
+    char work_dir[PATH_MAX];
+    enum err rc = blob_store_work_create(in->blobs, work_dir, sizeof(work_dir), err);
+    if (rc != ERR_OK)
+        return rc;
+    *ret = (struct op_slice){.uuid = c->row->uuid};
+    rc = make_in(in, c, work_dir, arena, ret, err);
+    blob_store_work_remove(in->blobs, work_dir);
+    return rc;
+}
+
+/* --- into use --------------------------------------------------------------------------------- */
+
+static bool is_in_use(const struct index_refit *in, const struct candidate *c)
+{
+    char link[PATH_MAX], target[PATH_MAX], path[PATH_MAX];
+    if (!c->row->current || !blob_store_index_path(in->blobs, &c->row->uuid, link, sizeof(link)))
+        return false;
+    ssize_t n = readlink(link, target, sizeof(target) - 1);
+    if (n < 0)
+        return strcmp(c->kept, link) == 0;
+    target[n] = 0;
+    return blob_store_object_index_path(in->blobs, &c->row->uuid, c->row->object_sha256, path,
+                                        sizeof(path)) &&
+           strcmp(strrchr(path, '/') + 1, target) == 0;
+}
+
+static enum err use(const struct index_refit *in, const struct candidate *c, struct refitted *ret,
+                    struct error *err)
+{
+    ret->op.slice_id = c->row->id;
+    ret->changed = ret->made_anew || !is_in_use(in, c);
+    if (!ret->changed)
+        return ERR_OK;
+    enum err rc = blob_store_use_index(in->blobs, &c->row->uuid, c->row->object_sha256, err);
+    if (rc != ERR_OK)
+        return rc;
+    index_cache_changed(in->cache, &c->row->uuid);
+    layouts_learn(in->layouts, &c->row->uuid, c->row->text_vmaddr);
+    return ERR_OK;
+}
+
+/* The first one whose index can be had; those before it are lost. */
+static enum err choose(const struct index_refit *in, const struct candidate *all, size_t count,
+                       uint64_t *lost, struct arena *arena, struct refitted *ret, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct op_slice made = {.index_bytes = 0};
+        enum err rc = all[i].kept ? ERR_OK : ERR_NOT_FOUND;
+        if (!all[i].kept && all[i].object) {
+            rc = make_anew(in, &all[i], arena, &made, err);
+            ret->made_anew = rc == ERR_OK;
+        }
+        if (rc == ERR_OK) {
+            ret->op.index_bytes = made.index_bytes;
+            ret->op.functions = made.functions;
+            return use(in, &all[i], ret, err);
+        }
+        if (rc == ERR_BUSY || rc == ERR_IO || rc == ERR_NO_MEMORY)
+            return rc;
+        lost[ret->op.lost_count++] = all[i].row->id;
+    }
+    ret->changed = true;
+    enum err rc = blob_store_remove_index(in->blobs, &ret->op.uuid, err);
+    index_cache_changed(in->cache, &ret->op.uuid);
+    return rc;
+}
+
+enum err index_refit(const struct index_refit *in, const struct uuid *uuid, struct arena *arena,
+                     struct refitted *ret, struct error *err)
+{
+    struct candidate *all = NULL;
+    size_t count = 0;
+    enum err rc = find_candidates(in, uuid, arena, &all, &count, err);
+    if (rc != ERR_OK)
+        return rc;
+    uint64_t *lost = arena_array(arena, count + 1, sizeof(*lost));
+    uint8_t(*shas)[SHA256_SIZE] = arena_array(arena, count + 1, SHA256_SIZE);
+    if (!lost || !shas)
+        return error_set(err, ERR_NO_MEMORY, "no memory to choose an index");
+    struct refitted r = {.op = {.uuid = *uuid, .lost = lost}};
+    rc = choose(in, all, count, lost, arena, &r, err);
+    for (size_t i = 0; i < count; i++)
+        memcpy(shas[i], all[i].row->object_sha256, SHA256_SIZE);
+    if (rc == ERR_OK)
+        rc = blob_store_prune_indexes(in->blobs, uuid, (const uint8_t(*)[SHA256_SIZE])shas, count,
+                                      err);
+    if (rc == ERR_OK)
+        *ret = r;
+    return rc;
+}

@@ -1,0 +1,168 @@
+/* The memory backend's reads about the symbol store. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/memory_read.h"
+
+static int by_uuid(const void *a, const void *b)
+{
+    const struct refit_row *x = a;
+    const struct refit_row *y = b;
+    return uuid_compare(&x->uuid, &y->uuid);
+}
+
+enum err mem_read_refits(struct storage_reader *r, size_t limit, struct arena *arena,
+                         struct refit_row **ret, size_t *ret_count, struct error *err)
+{
+    const struct mem_state *s = mem_read_state(r);
+    struct refit_row *rows = arena_array(arena, s->refits_count + 1, sizeof(*rows));
+    if (!rows)
+        return mem_no_memory(err);
+    for (size_t i = 0; i < s->refits_count; i++)
+        rows[i] = s->refits[i].row;
+    qsort(rows, s->refits_count, sizeof(*rows), by_uuid);
+    *ret = rows;
+    *ret_count = s->refits_count < limit ? s->refits_count : limit;
+    return ERR_OK;
+}
+
+static bool fits(const char *rule, const char *value)
+{
+    return !*rule || strcmp(rule, value) == 0;
+}
+
+/* Of a build that is protected? */
+static bool is_protected(const struct mem_state *s, const uint8_t sha256[SHA256_SIZE])
+{
+    for (size_t i = 0; i < s->slices_count; i++) {
+        const struct slice_row *x = &s->slices[i].row;
+        if (memcmp(x->object_sha256, sha256, SHA256_SIZE) != 0)
+            continue;
+        for (size_t k = 0; k < s->protecteds_count; k++) {
+            const struct protected_row *p = &s->protecteds[k].row;
+            if (fits(p->bundle_id, x->bundle_id) && fits(p->version, x->version) &&
+                fits(p->build, x->build) && fits(p->os_build, x->os_build))
+                return true;
+        }
+    }
+    return false;
+}
+
+static int by_use(const void *a, const void *b)
+{
+    const struct object_row *x = a;
+    const struct object_row *y = b;
+    if (x->used_ms != y->used_ms)
+        return x->used_ms < y->used_ms ? -1 : 1;
+    return memcmp(x->sha256, y->sha256, SHA256_SIZE);
+}
+
+enum err mem_read_idle_objects(struct storage_reader *r, int64_t app_before_ms,
+                               int64_t system_before_ms, size_t limit, struct arena *arena,
+                               struct object_row **ret, size_t *ret_count, struct error *err)
+{
+    const struct mem_state *s = mem_read_state(r);
+    size_t count = 0;
+    struct object_row *rows = arena_array(arena, s->objects_count + 1, sizeof(*rows));
+    if (!rows)
+        return mem_no_memory(err);
+    for (size_t i = 0; i < s->objects_count; i++) {
+        const struct mem_object *o = &s->objects[i];
+        if (o->row.used_ms < (o->system ? system_before_ms : app_before_ms) &&
+            (o->row.used_ms < 0 || !is_protected(s, o->row.sha256)))
+            rows[count++] = o->row;
+    }
+    qsort(rows, count, sizeof(*rows), by_use);
+    *ret = rows;
+    *ret_count = count < limit ? count : limit;
+    return ERR_OK;
+}
+
+enum err mem_read_object_totals(struct storage_reader *r, struct object_totals *ret,
+                                struct error *err)
+{
+    const struct mem_state *s = mem_read_state(r);
+    struct object_totals t = {0};
+    (void)err;
+    for (size_t i = 0; i < s->objects_count; i++) {
+        const struct mem_object *o = &s->objects[i];
+        t.files++;
+        t.bytes += o->row.bytes;
+        t.system_files += o->system;
+        t.system_bytes += o->system ? o->row.bytes : 0;
+    }
+    for (size_t i = 0; i < s->slices_count; i++)
+        t.index_bytes += s->slices[i].row.current ? s->slices[i].row.index_bytes : 0;
+    *ret = t;
+    return ERR_OK;
+}
+
+static int by_build(const void *a, const void *b)
+{
+    const struct protected_row *x = a;
+    const struct protected_row *y = b;
+    int order = strcmp(x->bundle_id, y->bundle_id);
+    if (!order)
+        order = strcmp(x->version, y->version);
+    if (!order)
+        order = strcmp(x->build, y->build);
+    return order ? order : strcmp(x->os_build, y->os_build);
+}
+
+enum err mem_read_protected(struct storage_reader *r, const char *bundle_id, struct arena *arena,
+                            struct protected_row **ret, size_t *ret_count, struct error *err)
+{
+    const struct mem_state *s = mem_read_state(r);
+    size_t count = 0;
+    struct protected_row *rows = arena_array(arena, s->protecteds_count + 1, sizeof(*rows));
+    if (!rows)
+        return mem_no_memory(err);
+    for (size_t i = 0; i < s->protecteds_count; i++) {
+        if (!bundle_id || strcmp(s->protecteds[i].row.bundle_id, bundle_id) == 0)
+            rows[count++] = s->protecteds[i].row;
+    }
+    qsort(rows, count, sizeof(*rows), by_build);
+    *ret = rows;
+    *ret_count = count;
+    return ERR_OK;
+}
+
+enum err mem_read_open_upload(struct storage_reader *r, const uint8_t id[OPEN_UPLOAD_ID_SIZE],
+                              struct arena *arena, struct open_upload_row *ret, struct error *err)
+{
+    const struct mem_state *s = mem_read_state(r);
+    (void)arena;
+    for (size_t i = 0; i < s->opens_count; i++) {
+        if (memcmp(s->opens[i].row.id, id, OPEN_UPLOAD_ID_SIZE) != 0)
+            continue;
+        *ret = s->opens[i].row;
+        return ERR_OK;
+    }
+    return error_set(err, ERR_NOT_FOUND, "no such upload");
+}
+
+static int by_open_id(const void *a, const void *b)
+{
+    const struct open_upload_row *x = a;
+    const struct open_upload_row *y = b;
+    return memcmp(x->id, y->id, sizeof(x->id));
+}
+
+enum err mem_read_open_uploads(struct storage_reader *r, int64_t before_ms, size_t limit,
+                               struct arena *arena, struct open_upload_row **ret, size_t *ret_count,
+                               struct error *err)
+{
+    const struct mem_state *s = mem_read_state(r);
+    size_t count = 0;
+    struct open_upload_row *rows = arena_array(arena, s->opens_count + 1, sizeof(*rows));
+    if (!rows)
+        return mem_no_memory(err);
+    for (size_t i = 0; i < s->opens_count; i++) {
+        if (s->opens[i].row.touched_ms < before_ms)
+            rows[count++] = s->opens[i].row;
+    }
+    qsort(rows, count, sizeof(*rows), by_open_id);
+    *ret = rows;
+    *ret_count = count < limit ? count : limit;
+    return ERR_OK;
+}

@@ -1,0 +1,93 @@
+/*
+ * op_symbols - changes to the symbol store beside an upload's own way (write_op.h has that one).
+ *
+ * Purpose: deleting an upload, choosing the index in use anew, objects that are kept, protected
+ * builds, uploads in pieces.
+ *
+ * Invariants: as write_op.h says. Where rows go whose index was in use, the same object of another
+ * upload takes its place; without one the UUID is queued for the indexer (WRITE_REFITTED ends that),
+ * in the same transaction.
+ *
+ * Threads, memory: as write_op.h says.
+ */
+#ifndef STALLSYM_STORAGE_OP_SYMBOLS_H
+#define STALLSYM_STORAGE_OP_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/uuid.h"
+
+#define OPEN_UPLOAD_ID_SIZE 16
+
+/* An upload that has ended, and all of its slices. ERR_CONFLICT while it is queued or indexed. */
+struct op_upload_delete {
+    uint64_t id;
+    bool existed; /* result */
+};
+
+/* Queues UUIDs whose index file is lost, damaged or of another version. */
+struct op_refit {
+    const struct uuid *uuids;
+    size_t count;
+};
+
+/* What became of a queued UUID: takes it off the queue. */
+struct op_refitted {
+    struct uuid uuid;
+    uint64_t slice_id;               /* whose index is in use now; 0: none */
+    uint64_t index_bytes, functions; /* of that index, when it was made anew; 0: as they were */
+    const uint64_t *lost;            /* slices whose index and object are gone */
+    size_t lost_count;
+};
+
+/* Use of objects. */
+struct op_objects {
+    const struct uuid *used; /* whose index or object was asked for */
+    size_t used_count;
+    const uint8_t (*dropped)[SHA256_SIZE]; /* whose files are gone */
+    size_t dropped_count;
+    int64_t now_ms;
+};
+
+/* A build that retention leaves alone; "" is any, one at least is given. */
+struct op_protect {
+    const char *bundle_id, *version, *build, *os_build;
+    bool on; /* false: not protected any more */
+    int64_t now_ms;
+    bool existed; /* result */
+};
+
+/* Opens an upload in pieces. One with the same content and attributes that is open already is taken
+ * up again: `id`, `received` and `touched_ms` tell then. ERR_LIMIT above the caps. */
+struct op_open_upload {
+    uint8_t id[OPEN_UPLOAD_ID_SIZE]; /* random; result: whose it is */
+    uint8_t sha256[SHA256_SIZE];
+    uint64_t size;
+    const char *spool_file;
+    const char *bundle_id, *version, *build, *os_build; /* "" when not given */
+    bool system;
+    bool protect;
+    int64_t now_ms;
+    uint64_t max_open, max_bytes; /* caps: so many at a time, of so many bytes together */
+    bool resumed;                 /* result */
+    uint64_t received;            /* result */
+};
+
+/* `received` becomes that if it was `before`, else ERR_CONFLICT. */
+struct op_piece {
+    uint8_t id[OPEN_UPLOAD_ID_SIZE];
+    uint64_t before, received;
+    const void *hash_state;
+    size_t hash_state_len;
+    int64_t now_ms;
+};
+
+struct op_open_drop {
+    uint8_t id[OPEN_UPLOAD_ID_SIZE];
+    bool existed; /* result */
+};
+
+#endif
