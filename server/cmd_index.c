@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/key_set.h"
+#include "base/large_heap.h"
 #include "base/parallel.h"
 #include "server/child_limits.h"
 #include "server/cmd.h"
@@ -316,6 +317,8 @@ static int run(int argc, char **argv)
     }
     if (a.limited && missing.code != ERR_OK)
         fprintf(stderr, "stallsymd index: going on with %s\n", missing.text);
+    struct stat st;
+    large_heap_prepare(stat(a.file, &st) == 0 ? (size_t)st.st_size : 0);
     struct parallel_for *parallel = a.jobs > 1 ? parallel_new(a.jobs) : NULL;
     if (a.jobs > 1 && !parallel)
         fprintf(stderr, "stallsymd index: no threads to be had, going on with one\n");
