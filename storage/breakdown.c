@@ -51,7 +51,7 @@ static bool grow(struct breakdown *b)
     return true;
 }
 
-struct figures *breakdown_at(struct breakdown *b, int64_t key, int64_t key2)
+struct breakdown_entry *breakdown_entry_at(struct breakdown *b, int64_t key, int64_t key2)
 {
     if (b->count == b->cap && (b->count >= BREAKDOWN_MAX || !grow(b)))
         return NULL;
@@ -60,12 +60,12 @@ struct figures *breakdown_at(struct breakdown *b, int64_t key, int64_t key2)
         b->entries[b->count++] = (struct breakdown_entry){.key = key, .key2 = key2};
         b->slots[slot] = (uint32_t)b->count;
     }
-    return &b->entries[b->slots[slot] - 1].figures;
+    return &b->entries[b->slots[slot] - 1];
 }
 
 static int compare_texts(const struct breakdown_entry *x, const struct breakdown_entry *y)
 {
-    int c = strcmp(x->value, y->value);
+    int c = strcmp(x->value ? x->value : "", y->value ? y->value : "");
     return c ? c : strcmp(x->value2 ? x->value2 : "", y->value2 ? y->value2 : "");
 }
 
@@ -115,11 +115,32 @@ static int64_t total(const struct breakdown *b)
     return sum;
 }
 
-enum err breakdown_rows(struct breakdown *b, struct breakdown *app, size_t limit,
-                        struct arena *arena, struct breakdown_row **ret, size_t *ret_count,
-                        struct error *err)
+static const struct breakdown_entry *find(const struct breakdown *b,
+                                          const struct breakdown_entry *e)
 {
-    if (!merge_equal(b) || (app && !merge_equal(app)))
+    return b->count ? bsearch(e, b->entries, b->count, sizeof(*b->entries), by_text) : NULL;
+}
+
+static void show_usage(const struct breakdown_parts *parts, const struct breakdown_entry *e,
+                       struct usage_figures *ret)
+{
+    const struct breakdown_entry key = {.value = parts->usage_by ? e->value : NULL,
+                                        .value2 = parts->usage_by2 ? e->value2 : NULL};
+    *ret = (struct usage_figures){.known = parts->usage != NULL};
+    const struct breakdown_entry *u = parts->usage ? find(parts->usage, &key) : NULL;
+    if (!u)
+        return;
+    ret->foreground_ms = (uint64_t)u->figures.stall_ms;
+    ret->launches = (double)u->figures.weighted / FIGURES_WEIGHT_ONE;
+}
+
+enum err breakdown_rows(const struct breakdown_parts *parts, size_t limit, struct arena *arena,
+                        struct breakdown_row **ret, size_t *ret_count, struct error *err)
+{
+    struct breakdown *b = parts->sums;
+    struct breakdown *app = parts->app;
+    if (!merge_equal(b) || (app && !merge_equal(app)) ||
+        (parts->usage && !merge_equal(parts->usage)))
         return error_set(err, ERR_NO_MEMORY, "no memory for a breakdown");
     int64_t all = total(b);
     int64_t app_all = app ? total(app) : all;
@@ -131,15 +152,13 @@ enum err breakdown_rows(struct breakdown *b, struct breakdown *app, size_t limit
         return error_set(err, ERR_NO_MEMORY, "no memory for a breakdown");
     for (size_t i = 0; i < n; i++) {
         const struct breakdown_entry *e = &b->entries[i];
-        const struct breakdown_entry *same = e;
-        if (app)
-            same = app->count ? bsearch(e, app->entries, app->count, sizeof(*app->entries), by_text)
-                              : NULL;
+        const struct breakdown_entry *same = app ? find(app, e) : e;
         rows[i].value = e->value;
         rows[i].value2 = e->value2;
         figures_show(&e->figures, &rows[i].figures);
         rows[i].share = share(e->figures.count, all);
         rows[i].app_share = same ? share(same->figures.count, app_all) : 0;
+        show_usage(parts, e, &rows[i].usage);
     }
     *ret = rows;
     *ret_count = n;

@@ -30,14 +30,21 @@ struct breakdown {
 
 void breakdown_init(struct breakdown *b);
 void breakdown_done(struct breakdown *b);
-/* The sums of a pair of values; NULL without memory or above BREAKDOWN_MAX pairs. */
-struct figures *breakdown_at(struct breakdown *b, int64_t key, int64_t key2);
+/* The entry of a pair of values; NULL without memory or above BREAKDOWN_MAX pairs. Valid until the
+ * next one is made. */
+struct breakdown_entry *breakdown_entry_at(struct breakdown *b, int64_t key, int64_t key2);
 #define BREAKDOWN_MAX 1000000
 
-/* Once all entries have their texts: merges equal ones and makes the rows. `app` (may be NULL: the
- * same) holds the app's sums. */
-enum err breakdown_rows(struct breakdown *b, struct breakdown *app, size_t limit,
-                        struct arena *arena, struct breakdown_row **ret, size_t *ret_count,
-                        struct error *err);
+/* Once all entries have their texts: merges equal ones and makes the rows. */
+struct breakdown_parts {
+    struct breakdown *sums;
+    struct breakdown *app; /* NULL: the same */
+    struct breakdown
+        *usage; /* NULL: not known. `stall_ms` is foreground time, `weighted` launches */
+    /* Whether usage was split by the first and the second dimension, too. */
+    bool usage_by, usage_by2;
+};
+enum err breakdown_rows(const struct breakdown_parts *parts, size_t limit, struct arena *arena,
+                        struct breakdown_row **ret, size_t *ret_count, struct error *err);
 
 #endif

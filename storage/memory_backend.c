@@ -206,6 +206,7 @@ static enum err mem_apply(struct storage *base, struct write_op *op, struct erro
         [WRITE_OPEN_UPLOAD] = mem_write_open_upload,
         [WRITE_PIECE] = mem_write_piece,
         [WRITE_OPEN_DROP] = mem_write_open_drop,
+        [WRITE_USAGE] = mem_write_usage,
     };
     struct mem_storage *m = mem_of(base);
     if (!m->in_group)

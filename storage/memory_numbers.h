@@ -11,7 +11,17 @@
 #include "storage/memory_read.h"
 #include "storage/read_hours.h"
 
+enum err mem_write_usage(struct mem_storage *m, struct write_op *op, struct error *err);
 enum err mem_write_hours_expire(struct mem_storage *m, struct write_op *op, struct error *err);
+
+/* A fact's value, NULL for BY_NONE, and the number that stands for a text. */
+const char *mem_dimension(const struct mem_state *s, const struct mem_fact *f, enum breakdown_by by,
+                          struct arena *arena);
+int64_t mem_text_number(const char *text);
+/* Usage as if it was a fact (of its day's first millisecond, weighing its launches), and what of a
+ * filter it answers to. */
+struct mem_fact mem_fact_of_usage(const struct mem_usage *u);
+struct read_filter mem_usage_filter(const struct read_filter *f);
 
 enum err mem_read_hours(struct storage_reader *r, uint64_t cluster_id, const struct read_filter *f,
                         int64_t begin, size_t count, struct arena *arena, struct hour_row **ret,

@@ -24,6 +24,12 @@ bool mem_report_matches(const struct mem_state *s, const struct mem_report *r,
                         const struct read_filter *filter);
 /* The fact that the report added, as if it was added now (for filters and sums of reports). */
 struct mem_fact mem_fact_of_report(const struct mem_report *r);
+/* Facts for ever, or those of reports that are still there. */
+size_t mem_source_count(const struct mem_state *s, enum read_source source);
+struct mem_fact mem_source_at(const struct mem_state *s, enum read_source source, size_t i);
+/* A fact of the cluster (0: of any, or, if the filter speaks of clusters, of one that matches). */
+bool mem_fact_is_of(const struct mem_state *s, const struct mem_fact *fact, uint64_t cluster_id,
+                    const struct read_filter *filter, bool clustered);
 uint64_t mem_cluster_of_stack(const struct mem_state *s, uint64_t stack_id);
 /* 0: there is none and never was. */
 uint64_t mem_living(const struct mem_state *s, uint64_t cluster_id);

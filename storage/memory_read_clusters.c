@@ -64,13 +64,12 @@ uint64_t mem_living(const struct mem_state *s, uint64_t cluster_id)
     return 0;
 }
 
-/* Facts for ever, or those of reports that are still there. */
-static size_t source_count(const struct mem_state *s, enum read_source source)
+size_t mem_source_count(const struct mem_state *s, enum read_source source)
 {
     return source == READ_REPORTS ? s->reports_count : s->facts_count;
 }
 
-static struct mem_fact source_at(const struct mem_state *s, enum read_source source, size_t i)
+struct mem_fact mem_source_at(const struct mem_state *s, enum read_source source, size_t i)
 {
     return source == READ_REPORTS ? mem_fact_of_report(&s->reports[i]) : s->facts[i];
 }
@@ -79,8 +78,8 @@ static enum err sum_cluster(const struct mem_state *s, uint64_t id, const struct
                             struct figures *ret, struct error *err)
 {
     enum read_source source = read_plan_clusters(f);
-    for (size_t i = 0; i < source_count(s, source); i++) {
-        struct mem_fact fact = source_at(s, source, i);
+    for (size_t i = 0; i < mem_source_count(s, source); i++) {
+        struct mem_fact fact = mem_source_at(s, source, i);
         if (mem_cluster_of_stack(s, fact.stack_id) == id && mem_fact_matches(s, &fact, f) &&
             !figures_add(ret, fact.weighted, fact.duration_ms))
             return mem_no_memory(err);
@@ -327,94 +326,5 @@ enum err mem_read_cluster_stacks(struct storage_reader *r, uint64_t id, size_t l
         return rc;
     *ret = rows;
     *ret_count = count;
-    return ERR_OK;
-}
-
-/* Facts have texts where the breakdown wants numbers: a text's number is its hash. */
-static const char *dimension(const struct mem_fact *f, enum breakdown_by by, struct arena *arena)
-{
-    char day[CLOCK_TEXT_SIZE];
-    switch (by) {
-    case BY_VERSION:
-        return f->version;
-    case BY_BUILD:
-        return f->build;
-    case BY_DEVICE:
-        return f->device;
-    case BY_OS_VERSION:
-        return f->os_version;
-    case BY_PAGE:
-        return f->page;
-    case BY_DAY:
-        return arena_strdup(arena, clock_format_day(clock_day(f->time_ms), day));
-    case BY_NONE:
-        break;
-    }
-    return NULL;
-}
-
-static int64_t number_of(const char *text)
-{
-    return text ? (int64_t)hash64(text, strlen(text), 1) : 0;
-}
-
-static enum err split(const struct mem_state *s, enum read_source source, uint64_t cluster_id,
-                      const struct read_filter *f, enum breakdown_by by, enum breakdown_by by2,
-                      struct arena *arena, struct breakdown *ret, struct error *err)
-{
-    for (size_t i = 0; i < source_count(s, source); i++) {
-        struct mem_fact fact = source_at(s, source, i);
-        if (!mem_fact_matches(s, &fact, f) ||
-            (cluster_id && mem_cluster_of_stack(s, fact.stack_id) != cluster_id))
-            continue;
-        const char *value = dimension(&fact, by, arena);
-        const char *value2 = dimension(&fact, by2, arena);
-        size_t before = ret->count;
-        struct figures *sums = breakdown_at(ret, number_of(value), number_of(value2));
-        if (!sums || !value || !figures_add(sums, fact.weighted, fact.duration_ms))
-            return mem_no_memory(err);
-        if (ret->count > before) {
-            ret->entries[before].value = value;
-            ret->entries[before].value2 = value2;
-        }
-    }
-    return ERR_OK;
-}
-
-enum err mem_read_breakdown(struct storage_reader *r, uint64_t cluster_id,
-                            const struct read_filter *f, enum breakdown_by by,
-                            enum breakdown_by by2, size_t limit, struct arena *arena,
-                            struct breakdown_row **ret, size_t *ret_count,
-                            struct breakdown_scope *ret_scope, struct error *err)
-{
-    const struct mem_state *s = mem_read_state(r);
-    enum read_source source = read_plan_source(f, by, by2);
-    struct breakdown cluster, app;
-    struct read_filter of_app = *f;
-    struct cluster_row c = {0};
-    enum err rc = ERR_OK;
-    breakdown_init(&cluster);
-    breakdown_init(&app);
-    if (cluster_id) {
-        rc = mem_read_cluster(r, cluster_id, f, arena, &c, err);
-        of_app.bundle_id = c.bundle_id;
-        if (!rc)
-            rc = split(s, source, c.id, f, by, by2, arena, &cluster, err);
-    }
-    if (!rc)
-        rc = split(s, source, 0, cluster_id ? &of_app : f, by, by2, arena, &app, err);
-    if (!rc)
-        rc = breakdown_rows(cluster_id ? &cluster : &app, cluster_id ? &app : NULL, limit, arena,
-                            ret, ret_count, err);
-    breakdown_done(&cluster);
-    breakdown_done(&app);
-    if (rc)
-        return rc;
-    *ret_scope = (struct breakdown_scope){"counters", INT64_MIN};
-    if (source == READ_REPORTS) {
-        ret_scope->source = "reports";
-        if (s->reports_count)
-            ret_scope->since_ms = s->reports[0].op->received_ms;
-    }
     return ERR_OK;
 }

@@ -142,6 +142,14 @@ struct mem_fact {
     int64_t duration_ms;
 };
 
+/* What an item of usage added, sampling undone. */
+struct mem_usage {
+    size_t app;
+    int32_t day;
+    const char *version, *build, *device, *os_version, *page;
+    int64_t foreground_ms, launches;
+};
+
 struct mem_id {
     int32_t day;
     uint8_t hash[REPORT_ID_HASH_SIZE];
@@ -208,6 +216,7 @@ struct mem_config {
     X(move, moves)                                                                                 \
     X(stack, stacks)                                                                               \
     X(fact, facts)                                                                                 \
+    X(usage, usages)                                                                               \
     X(id, ids)                                                                                     \
     X(report, reports)                                                                             \
     X(upload, uploads)                                                                             \

@@ -1,4 +1,6 @@
 /* The memory backend's WRITE_BATCHES. */
+#include "storage/memory_write_batch.h"
+
 #include <string.h>
 
 #include "base/clock.h"
@@ -105,16 +107,18 @@ static enum err stack_of(struct batch *w, uint32_t index, int64_t received_ms, u
     return ERR_OK;
 }
 
-static enum err claim_id(struct batch *w, struct op_report *r, struct error *err)
+enum err mem_claim_id(struct mem_storage *m, const uint8_t id_hash[REPORT_ID_HASH_SIZE],
+                      int64_t received_ms, uint64_t report_id, bool *ret_duplicate,
+                      struct error *err)
 {
-    struct mem_state *s = w->m->work;
-    int32_t day = clock_day(r->received_ms);
-    r->duplicate = false;
+    struct mem_state *s = m->work;
+    int32_t day = clock_day(received_ms);
+    *ret_duplicate = false;
     for (size_t i = 0; i < s->ids_count; i++) {
         const struct mem_id *id = &s->ids[i];
-        if (id->day >= day - (int32_t)w->m->retry_days && id->day <= day + 1 &&
-            memcmp(id->hash, r->id_hash, sizeof(id->hash)) == 0) {
-            r->duplicate = true;
+        if (id->day >= day - (int32_t)m->retry_days && id->day <= day + 1 &&
+            memcmp(id->hash, id_hash, sizeof(id->hash)) == 0) {
+            *ret_duplicate = true;
             return ERR_OK;
         }
     }
@@ -122,9 +126,28 @@ static enum err claim_id(struct batch *w, struct op_report *r, struct error *err
     if (!id)
         return mem_no_memory(err);
     id->day = day;
-    memcpy(id->hash, r->id_hash, sizeof(id->hash));
-    id->report_id = s->next_report;
+    memcpy(id->hash, id_hash, sizeof(id->hash));
+    id->report_id = report_id;
     return ERR_OK;
+}
+
+enum err mem_app(struct mem_storage *m, const char *bundle_id, size_t *ret, struct error *err)
+{
+    struct op_batch b = {.bundle_id = bundle_id};
+    struct batch w = {.m = m, .b = &b};
+    enum err rc = app_of(&w, err);
+    if (rc || w.failed)
+        return rc ? rc : mem_no_memory(err);
+    *ret = w.app;
+    return ERR_OK;
+}
+
+enum err mem_value_of(struct mem_storage *m, size_t app, enum mem_value_kind kind, int32_t day,
+                      const char **value, const char **value2, struct error *err)
+{
+    struct batch w = {.m = m, .app = app};
+    enum err rc = value_of(&w, kind, day, value, value2, err);
+    return rc || !w.failed ? rc : mem_no_memory(err);
 }
 
 static enum err map_values(struct batch *w, struct op_report *r, struct error *err)
@@ -223,7 +246,8 @@ static enum err add_report(struct batch *w, struct op_report *op, struct error *
     uint64_t stack_id = 0;
     if (op->kind >= REPORT_KINDS)
         return error_set(err, ERR_INVALID, "report %u: unknown kind", op->position);
-    enum err rc = claim_id(w, op, err);
+    enum err rc = mem_claim_id(w->m, op->id_hash, op->received_ms, w->m->work->next_report,
+                               &op->duplicate, err);
     if (rc || op->duplicate)
         return rc;
     struct op_report r = *op;

@@ -31,6 +31,8 @@ static const unsigned dimensions[] = {
     [BY_OS_VERSION] = TOUCH_OS,
     [BY_PAGE] = TOUCH_PAGE,
     [BY_DAY] = TOUCH_DAY,
+    [BY_KIND] = TOUCH_KIND,
+    [BY_CATEGORY] = 0,
 };
 
 static unsigned touched_by_time(int64_t ms)
@@ -60,6 +62,22 @@ enum read_source read_plan_source(const struct read_filter *f, enum breakdown_by
             return (enum read_source)s;
     }
     return READ_REPORTS;
+}
+
+enum breakdown_by read_plan_usage_by(enum breakdown_by by)
+{
+    return by == BY_KIND || by == BY_CATEGORY ? BY_NONE : by;
+}
+
+enum usage_source read_plan_usage(const struct read_filter *f, enum breakdown_by by,
+                                  enum breakdown_by by2)
+{
+    const unsigned touched = (touched_by_filter(f) | dimensions[read_plan_usage_by(by)] |
+                              dimensions[read_plan_usage_by(by2)]) &
+                             ~(TOUCH_KIND | TOUCH_DURATION | TOUCH_DAY | TOUCH_WEEK);
+    if ((touched & ~(TOUCH_BUILD | TOUCH_PAGE)) == 0)
+        return USAGE_PAGES;
+    return (touched & ~(TOUCH_DEVICE | TOUCH_OS)) == 0 ? USAGE_DEVICES : USAGE_UNKNOWN;
 }
 
 bool read_plan_unfiltered(const struct read_filter *f)

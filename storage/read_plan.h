@@ -24,6 +24,13 @@ enum read_source {
 /* The table for a breakdown; BY_NONE twice: figures alone. */
 enum read_source read_plan_source(const struct read_filter *f, enum breakdown_by by,
                                   enum breakdown_by by2);
+/* The same for usage, which knows nothing of kinds, durations and causes: there all use counts.
+ * USAGE_UNKNOWN: a crossing that is not kept, or times that are no midnights. */
+enum usage_source { USAGE_UNKNOWN, USAGE_DEVICES, USAGE_PAGES };
+enum usage_source read_plan_usage(const struct read_filter *f, enum breakdown_by by,
+                                  enum breakdown_by by2);
+/* What usage is split by when reports are split by `by`. */
+enum breakdown_by read_plan_usage_by(enum breakdown_by by);
 /* Figures of clusters: nothing filtered at all (the sums cached with clusters do), the counters by
  * day, or reports. */
 bool read_plan_unfiltered(const struct read_filter *f);

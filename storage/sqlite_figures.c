@@ -52,34 +52,49 @@ enum err sqlite_filter_values(struct sqlite_reader *r, const struct read_filter 
     return ERR_OK;
 }
 
+static int64_t column_or(sqlite3_stmt *st, int column, int64_t none)
+{
+    return sql_column_null(st, column) ? none : sqlite3_column_int64(st, column);
+}
+
 static void fill_row(sqlite3_stmt *st, bool reports, struct figure_row *row)
 {
-    row->build_id = sqlite3_column_int64(st, 0);
-    row->device_id = sqlite3_column_int64(st, 1);
-    row->os_id = sqlite3_column_int64(st, 2);
-    row->page_id = sqlite3_column_int64(st, 3);
-    row->day = reports ? clock_day(sqlite3_column_int64(st, 4)) : sqlite3_column_int64(st, 4);
-    row->count = sqlite3_column_int64(st, 5);
-    row->weighted = sqlite3_column_int64(st, 6);
-    row->stall_ms = 0;
-    row->above_ms = 0;
-    row->hist = NULL;
-    row->hist_len = 0;
-    row->duration_ms = -1;
+    *row = (struct figure_row){
+        .build_id = sqlite3_column_int64(st, 0),
+        .device_id = sqlite3_column_int64(st, 1),
+        .os_id = sqlite3_column_int64(st, 2),
+        .page_id = sqlite3_column_int64(st, 3),
+        .day = sqlite3_column_int64(st, 4),
+        .count = sqlite3_column_int64(st, 5),
+        .weighted = sqlite3_column_int64(st, 6),
+        .duration_ms = -1,
+        .kind = sqlite3_column_int64(st, 11),
+        .category = (const char *)sqlite3_column_text(st, 12),
+        .cpu = -1,
+        .memory = -1,
+    };
     if (reports) {
-        if (!sql_column_null(st, 7))
-            row->duration_ms = sqlite3_column_int64(st, 7);
+        row->time_ms = row->day;
+        row->day = clock_day(row->time_ms);
+        row->duration_ms = column_or(st, 7, -1);
+        row->cpu = column_or(st, 8, -1);
+        row->memory = column_or(st, 9, -1);
+        row->path_id = sqlite3_column_int64(st, 10);
+        row->stall_ms = figures_stall(row->duration_ms);
+        row->above_ms = figures_above(row->weighted, row->duration_ms);
         return;
     }
     row->stall_ms = sqlite3_column_int64(st, 7);
     row->hist = sqlite3_column_blob(st, 8);
     row->hist_len = (size_t)sqlite3_column_bytes(st, 8);
     row->above_ms = sqlite3_column_int64(st, 9);
+    row->hours = sqlite3_column_blob(st, 10);
+    row->hours_len = (size_t)sqlite3_column_bytes(st, 10);
 }
 
-enum err sqlite_scan_figures(struct sqlite_reader *r, enum read_source source, int64_t cluster_id,
-                             const struct read_filter *f, figure_visit *visit, void *ctx,
-                             struct error *err)
+#define SCAN_VALUES (FILTER_VALUES + 3)
+
+static enum sql_query query_of(enum read_source source, int64_t cluster_id)
 {
     static const enum sql_query of_cluster[] = {
         [READ_COUNTERS] = SQL_FIGURES_COUNTERS_CLUSTER,
@@ -93,16 +108,33 @@ enum err sqlite_scan_figures(struct sqlite_reader *r, enum read_source source, i
         [READ_WEEK_PAGES] = SQL_FIGURES_PAGES_APP,
         [READ_REPORTS] = SQL_FIGURES_REPORTS_APP,
     };
-    struct sql_value values[FILTER_VALUES + 1];
+    static const enum sql_query of_clusters[] = {
+        [READ_COUNTERS] = SQL_FIGURES_COUNTERS_CLUSTERS,
+        [READ_WEEK_DEVICES] = SQL_FIGURES_DEVICES_CLUSTERS,
+        [READ_WEEK_PAGES] = SQL_FIGURES_PAGES_CLUSTERS,
+        [READ_REPORTS] = SQL_FIGURES_REPORTS_CLUSTERS,
+    };
+    if (cluster_id == FIGURES_APPS)
+        return of_apps[source];
+    return cluster_id == FIGURES_CLUSTERS ? of_clusters[source] : of_cluster[source];
+}
+
+enum err sqlite_scan_figures(struct sqlite_reader *r, enum read_source source, int64_t cluster_id,
+                             const struct read_filter *f, figure_visit *visit, void *ctx,
+                             struct error *err)
+{
+    struct sql_value values[SCAN_VALUES];
     struct figure_row figures;
     bool row = true;
     enum err rc = sqlite_filter_values(r, f, source, values, err);
     if (rc)
         return rc;
+    if (cluster_id == FIGURES_APPS && (f->category || f->state))
+        cluster_id = FIGURES_CLUSTERS;
     values[FILTER_VALUES] = sql_int(cluster_id);
-    sqlite3_stmt *st = cluster_id
-                           ? sql_bind(&r->conn, of_cluster[source], values, FILTER_VALUES + 1, err)
-                           : sql_bind(&r->conn, of_apps[source], values, FILTER_VALUES, err);
+    values[FILTER_VALUES + 1] = sql_text(f->category);
+    values[FILTER_VALUES + 2] = sql_text(f->state);
+    sqlite3_stmt *st = sql_bind(&r->conn, query_of(source, cluster_id), values, SCAN_VALUES, err);
     if (!st)
         return err->code;
     for (;;) {
@@ -111,6 +143,40 @@ enum err sqlite_scan_figures(struct sqlite_reader *r, enum read_source source, i
             return rc;
         fill_row(st, source == READ_REPORTS, &figures);
         if ((rc = visit(ctx, &figures, err))) {
+            sql_end(st);
+            return rc;
+        }
+    }
+}
+
+enum err sqlite_scan_usage(struct sqlite_reader *r, enum usage_source source,
+                           const struct read_filter *f, figure_visit *visit, void *ctx,
+                           struct error *err)
+{
+    struct sql_value values[FILTER_VALUES];
+    bool row = true;
+    enum err rc = sqlite_filter_values(r, f, READ_COUNTERS, values, err);
+    if (rc)
+        return rc;
+    sqlite3_stmt *st =
+        sql_bind(&r->conn, source == USAGE_PAGES ? SQL_USAGE_PAGES_OF : SQL_USAGE_DEVICES_OF,
+                 values, FILTER_VALUES, err);
+    if (!st)
+        return err->code;
+    for (;;) {
+        rc = sql_step(&r->conn, st, &row, err);
+        if (rc || !row)
+            return rc;
+        const struct figure_row usage = {
+            .build_id = sqlite3_column_int64(st, 0),
+            .device_id = sqlite3_column_int64(st, 1),
+            .os_id = sqlite3_column_int64(st, 2),
+            .page_id = sqlite3_column_int64(st, 3),
+            .day = sqlite3_column_int64(st, 4),
+            .stall_ms = sqlite3_column_int64(st, 5),
+            .weighted = sqlite3_column_int64(st, 6),
+        };
+        if ((rc = visit(ctx, &usage, err))) {
             sql_end(st);
             return rc;
         }

@@ -15,19 +15,34 @@
 
 struct figure_row {
     int64_t build_id, device_id, os_id, page_id; /* rows of dict; 0 where the source has none */
-    int64_t day;                                 /* of counters and reports */
+    int64_t day;                                 /* of counters and reports; the week of pairs */
+    int64_t time_ms;                             /* of reports */
     int64_t count, weighted, stall_ms, above_ms;
     const void *hist;
     size_t hist_len;
     int64_t duration_ms; /* of reports, in place of a histogram; -1: none */
+    const void *hours;   /* of counters, storage/hours.h */
+    size_t hours_len;
+    int64_t kind;                 /* enum report_kind; -1 where the source has none */
+    const char *category;         /* of its cluster; NULL where none is asked for */
+    int64_t cpu, memory, path_id; /* of reports; -1 and 0: none */
 };
 
 typedef enum err figure_visit(void *ctx, const struct figure_row *row, struct error *err);
 
-/* `cluster_id` 0: whole apps. */
+/* In place of a cluster's id: whole apps (or, when the filter speaks of clusters, all that match),
+ * all clusters that match. */
+#define FIGURES_APPS     ((int64_t)0)
+#define FIGURES_CLUSTERS ((int64_t)-1)
+
 enum err sqlite_scan_figures(struct sqlite_reader *r, enum read_source source, int64_t cluster_id,
                              const struct read_filter *f, figure_visit *visit, void *ctx,
                              struct error *err);
+
+/* Rows of usage: `stall_ms` is foreground time, `weighted` launches, the count 0. */
+enum err sqlite_scan_usage(struct sqlite_reader *r, enum usage_source source,
+                           const struct read_filter *f, figure_visit *visit, void *ctx,
+                           struct error *err);
 
 bool figure_row_add(struct figures *f, const struct figure_row *row);
 

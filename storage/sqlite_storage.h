@@ -95,6 +95,7 @@ enum err sqlite_write_token_revoke(struct sqlite_storage *s, struct write_op *op
                                    struct error *err);
 enum err sqlite_write_expire(struct sqlite_storage *s, struct write_op *op, struct error *err);
 enum err sqlite_write_give_up(struct sqlite_storage *s, struct write_op *op, struct error *err);
+enum err sqlite_write_usage(struct sqlite_storage *s, struct write_op *op, struct error *err);
 enum err sqlite_write_hours_expire(struct sqlite_storage *s, struct write_op *op,
                                    struct error *err);
 enum err sqlite_write_rekey(struct sqlite_storage *s, struct write_op *op, struct error *err);

@@ -48,6 +48,7 @@ static apply_function *const apply_functions[] = {
     [WRITE_OPEN_UPLOAD] = sqlite_write_open_upload,
     [WRITE_PIECE] = sqlite_write_piece,
     [WRITE_OPEN_DROP] = sqlite_write_open_drop,
+    [WRITE_USAGE] = sqlite_write_usage,
 };
 
 static int on_commit(void *arg, sqlite3 *db, const char *schema, int pages)

@@ -1,4 +1,6 @@
 /* WRITE_BATCHES: report ids, new stacks, raw rows, and what they add to the sums. */
+#include "storage/sqlite_write_batch.h"
+
 #include <string.h>
 
 #include "base/clock.h"
@@ -64,13 +66,13 @@ static enum err stack_of(struct batch *w, uint32_t index, int64_t received_ms,
     return ERR_OK;
 }
 
-/* Whether the id was counted within the retry window; if not it is remembered now. */
-static enum err claim_id(struct batch *w, struct op_report *r, int64_t report_id, struct error *err)
+enum err sqlite_claim_id(struct sqlite_storage *s, const uint8_t id_hash[REPORT_ID_HASH_SIZE],
+                         int64_t received_ms, int64_t report_id, bool *ret_duplicate,
+                         struct error *err)
 {
-    struct sqlite_storage *s = w->s;
-    struct sql_value hash = sql_blob(r->id_hash, sizeof(r->id_hash));
-    int64_t day = clock_day(r->received_ms);
-    r->duplicate = false;
+    struct sql_value hash = sql_blob(id_hash, REPORT_ID_HASH_SIZE);
+    int64_t day = clock_day(received_ms);
+    *ret_duplicate = false;
     /* A day ahead, too: the server's clock may have been set back. */
     for (int64_t d = day - s->retry_days; d <= day + 1; d++) {
         int64_t seen = 0;
@@ -80,7 +82,7 @@ static enum err claim_id(struct batch *w, struct op_report *r, int64_t report_id
         if (rc)
             return rc;
         if (seen) {
-            r->duplicate = true;
+            *ret_duplicate = true;
             return ERR_OK;
         }
     }
@@ -88,7 +90,7 @@ static enum err claim_id(struct batch *w, struct op_report *r, int64_t report_id
         sql_run(&s->conn, SQL_REPORT_ID_INSERT, err, sql_int(day), hash, sql_int(report_id));
     if (rc)
         return rc;
-    r->duplicate = sqlite3_changes(s->conn.db) == 0;
+    *ret_duplicate = sqlite3_changes(s->conn.db) == 0;
     s->first_day = day < s->first_day ? day : s->first_day;
     s->last_day = day > s->last_day ? day : s->last_day;
     return ERR_OK;
@@ -239,7 +241,7 @@ static enum err add_report(struct batch *w, struct op_report *r, struct error *e
     int64_t id = w->s->next_report;
     if (r->kind >= REPORT_KINDS)
         return error_set(err, ERR_INVALID, "report %u: unknown kind", r->position);
-    enum err rc = claim_id(w, r, id, err);
+    enum err rc = sqlite_claim_id(w->s, r->id_hash, r->received_ms, id, &r->duplicate, err);
     if (rc || r->duplicate)
         return rc;
     w->s->next_report++;

@@ -195,6 +195,13 @@ struct duration_figures {
     int64_t p50_ms, p90_ms, p99_ms; /* -1: no duration known */
 };
 
+/* How much an app was used, sampling undone. */
+struct usage_figures {
+    bool known; /* false: not kept in this crossing; the rest is 0 */
+    uint64_t foreground_ms;
+    double launches;
+};
+
 struct trend_point {
     int32_t day;
     uint64_t count;
@@ -257,13 +264,25 @@ enum err read_cluster_stacks(struct storage_reader *r, uint64_t id, size_t limit
                              struct arena *arena, struct stack_row **ret, size_t *ret_count,
                              struct error *err);
 
-enum breakdown_by { BY_NONE, BY_VERSION, BY_BUILD, BY_DEVICE, BY_OS_VERSION, BY_PAGE, BY_DAY };
+enum breakdown_by {
+    BY_NONE,
+    BY_VERSION,
+    BY_BUILD,
+    BY_DEVICE,
+    BY_OS_VERSION,
+    BY_PAGE,
+    BY_DAY,
+    BY_KIND,
+    BY_CATEGORY, /* of its cluster: reports in no cluster are left out */
+};
+#define BREAKDOWN_DIMENSIONS (BY_CATEGORY + 1)
 struct breakdown_row {
     const char *value;
     const char *value2; /* NULL without a second dimension */
     struct duration_figures figures;
-    double share;     /* of the cluster's (or app's) count under the filter */
-    double app_share; /* the same value's share in the whole app */
+    double share;               /* of the cluster's (or app's) count under the filter */
+    double app_share;           /* the same value's share in the whole app */
+    struct usage_figures usage; /* of the app with that value */
 };
 struct breakdown_scope {
     const char *source; /* "counters" (for ever) or "reports" (inside their retention) */

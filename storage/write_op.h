@@ -26,6 +26,7 @@
 #include "storage/op_hours.h"
 #include "storage/op_merges.h"
 #include "storage/op_symbols.h"
+#include "storage/op_usage.h"
 
 #define REPORT_ID_HASH_SIZE 16
 #define NO_STACK            UINT32_MAX
@@ -295,6 +296,7 @@ enum write_op_kind {
     WRITE_OPEN_UPLOAD,
     WRITE_PIECE,
     WRITE_OPEN_DROP,
+    WRITE_USAGE,
 };
 
 struct write_op {
@@ -334,6 +336,7 @@ struct write_op {
         struct op_open_upload open_upload;
         struct op_piece piece;
         struct op_open_drop open_drop;
+        struct op_usage usage;
     } u;
 };
 

@@ -129,6 +129,7 @@ static bool makes_pending(const struct write_op *op)
     case WRITE_OPEN_UPLOAD:
     case WRITE_PIECE:
     case WRITE_OPEN_DROP:
+    case WRITE_USAGE:
         return false;
     }
     return false;

@@ -601,7 +601,7 @@ SELECT min(first_id) FROM report_days WHERE day >= ?1;
 
 -- name: figures_counters_cluster
 SELECT c.build_id, 0, 0, 0, c.day, c.count, c.weighted, c.stall_ms, c.hist,
-    c.above_ms
+    c.above_ms, c.hours, c.kind, (SELECT category FROM clusters WHERE id = ?12)
 FROM stacks s JOIN counters c ON c.stack_id = s.id
 WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)
@@ -611,7 +611,7 @@ WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHER
 
 -- name: figures_counters_app
 SELECT c.build_id, 0, 0, 0, c.day, c.count, c.weighted, c.stall_ms, c.hist,
-    c.above_ms
+    c.above_ms, c.hours, c.kind, NULL
 FROM apps a JOIN counters c ON c.stack_id = a.total_id
 WHERE (?1 IS NULL OR a.bundle_id = ?1)
     AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)
@@ -621,7 +621,7 @@ WHERE (?1 IS NULL OR a.bundle_id = ?1)
 
 -- name: figures_devices_cluster
 SELECT 0, c.device_id, c.os_id, 0, c.week, c.count, c.weighted, c.stall_ms, c.hist,
-    c.above_ms
+    c.above_ms, NULL, -1, (SELECT category FROM clusters WHERE id = ?12)
 FROM stacks s JOIN week_devices c ON c.stack_id = s.id
 WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND c.week >= ?8 AND c.week < ?9
@@ -630,7 +630,7 @@ WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHER
 
 -- name: figures_devices_app
 SELECT 0, c.device_id, c.os_id, 0, c.week, c.count, c.weighted, c.stall_ms, c.hist,
-    c.above_ms
+    c.above_ms, NULL, -1, NULL
 FROM apps a JOIN week_devices c ON c.stack_id = a.total_id
 WHERE (?1 IS NULL OR a.bundle_id = ?1)
     AND c.week >= ?8 AND c.week < ?9
@@ -639,7 +639,7 @@ WHERE (?1 IS NULL OR a.bundle_id = ?1)
 
 -- name: figures_pages_cluster
 SELECT c.build_id, 0, 0, c.page_id, c.week, c.count, c.weighted, c.stall_ms, c.hist,
-    c.above_ms
+    c.above_ms, NULL, -1, (SELECT category FROM clusters WHERE id = ?12)
 FROM stacks s JOIN week_pages c ON c.stack_id = s.id
 WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND c.week >= ?8 AND c.week < ?9
@@ -650,7 +650,7 @@ WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHER
 
 -- name: figures_pages_app
 SELECT c.build_id, 0, 0, c.page_id, c.week, c.count, c.weighted, c.stall_ms, c.hist,
-    c.above_ms
+    c.above_ms, NULL, -1, NULL
 FROM apps a JOIN week_pages c ON c.stack_id = a.total_id
 WHERE (?1 IS NULL OR a.bundle_id = ?1)
     AND c.week >= ?8 AND c.week < ?9
@@ -661,7 +661,7 @@ WHERE (?1 IS NULL OR a.bundle_id = ?1)
 
 -- name: figures_reports_cluster
 SELECT r.build_id, r.device_id, r.os_id, r.page_id, r.time_ms, 1, 1000000 + r.weight_above,
-    r.duration_ms
+    r.duration_ms, r.cpu, r.memory, r.path_id, r.flags & 7, (SELECT category FROM clusters WHERE id = ?12)
 FROM stacks s JOIN reports r ON r.stack_id = s.id
 WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
@@ -675,7 +675,7 @@ WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHER
 
 -- name: figures_reports_app
 SELECT r.build_id, r.device_id, r.os_id, r.page_id, r.time_ms, 1, 1000000 + r.weight_above,
-    r.duration_ms
+    r.duration_ms, r.cpu, r.memory, r.path_id, r.flags & 7, NULL
 FROM reports r CROSS JOIN stacks s ON s.id = r.stack_id
 WHERE (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)

@@ -32,3 +32,90 @@ WHERE (?1 IS NULL OR a.bundle_id = ?1)
     AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
         SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
             AND (?3 IS NULL OR value2 = ?3)));
+
+-- === usage =======================================================================================
+
+-- Sums stop growing at USAGE_SUM_MAX.
+-- name: usage_device_add
+INSERT INTO usage_devices (app_id, day, device_id, os_id, foreground_ms, launches)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT (app_id, day, device_id, os_id) DO UPDATE
+SET foreground_ms = min(foreground_ms + excluded.foreground_ms, 4000000000000000000),
+    launches = min(launches + excluded.launches, 4000000000000000000);
+
+-- name: usage_page_add
+INSERT INTO usage_pages (app_id, day, page_id, build_id, foreground_ms, launches)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT (app_id, day, page_id, build_id) DO UPDATE
+SET foreground_ms = min(foreground_ms + excluded.foreground_ms, 4000000000000000000),
+    launches = min(launches + excluded.launches, 4000000000000000000);
+
+-- name: usage_devices_of
+SELECT 0, u.device_id, u.os_id, 0, u.day, u.foreground_ms, u.launches
+FROM usage_devices u
+WHERE u.app_id IN (SELECT id FROM apps WHERE ?1 IS NULL OR bundle_id = ?1)
+    AND u.day >= ?8 AND u.day < ?9
+    AND (?4 IS NULL OR u.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR u.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5));
+
+-- name: usage_pages_of
+SELECT u.build_id, 0, 0, u.page_id, u.day, u.foreground_ms, u.launches
+FROM usage_pages u
+WHERE u.app_id IN (SELECT id FROM apps WHERE ?1 IS NULL OR bundle_id = ?1)
+    AND u.day >= ?8 AND u.day < ?9
+    AND (?6 IS NULL OR u.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6))
+    AND ((?2 IS NULL AND ?3 IS NULL) OR u.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)));
+
+-- === figures of many clusters ====================================================================
+
+-- As figures_*_cluster; ?13 category, ?14 state.
+-- name: figures_counters_clusters
+SELECT c.build_id, 0, 0, 0, c.day, c.count, c.weighted, c.stall_ms, c.hist,
+    c.above_ms, c.hours, c.kind, k.category
+FROM clusters k JOIN stacks s ON s.cluster_id = k.id JOIN counters c ON c.stack_id = s.id
+WHERE (?1 IS NULL OR k.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND (?13 IS NULL OR k.category = ?13) AND (?14 IS NULL OR k.state = ?14)
+    AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)
+    AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)));
+
+-- name: figures_devices_clusters
+SELECT 0, c.device_id, c.os_id, 0, c.week, c.count, c.weighted, c.stall_ms, c.hist,
+    c.above_ms, NULL, -1, k.category
+FROM clusters k JOIN stacks s ON s.cluster_id = k.id JOIN week_devices c ON c.stack_id = s.id
+WHERE (?1 IS NULL OR k.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND (?13 IS NULL OR k.category = ?13) AND (?14 IS NULL OR k.state = ?14)
+    AND c.week >= ?8 AND c.week < ?9
+    AND (?4 IS NULL OR c.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR c.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5));
+
+-- name: figures_pages_clusters
+SELECT c.build_id, 0, 0, c.page_id, c.week, c.count, c.weighted, c.stall_ms, c.hist,
+    c.above_ms, NULL, -1, k.category
+FROM clusters k JOIN stacks s ON s.cluster_id = k.id JOIN week_pages c ON c.stack_id = s.id
+WHERE (?1 IS NULL OR k.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND (?13 IS NULL OR k.category = ?13) AND (?14 IS NULL OR k.state = ?14)
+    AND c.week >= ?8 AND c.week < ?9
+    AND (?6 IS NULL OR c.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6))
+    AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)));
+
+-- name: figures_reports_clusters
+SELECT r.build_id, r.device_id, r.os_id, r.page_id, r.time_ms, 1, 1000000 + r.weight_above,
+    r.duration_ms, r.cpu, r.memory, r.path_id, r.flags & 7, k.category
+FROM reports r CROSS JOIN stacks s ON s.id = r.stack_id
+    CROSS JOIN clusters k ON k.id = s.cluster_id
+WHERE (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND (?13 IS NULL OR k.category = ?13) AND (?14 IS NULL OR k.state = ?14)
+    AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
+    AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
+    AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)))
+    AND (?4 IS NULL OR r.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
+    AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6));

@@ -304,8 +304,8 @@ static void dump_report(struct dump *d, const struct report_row *r)
 static void dump_breakdown(struct dump *d, uint64_t id, const struct read_filter *f)
 {
     struct error err = {0};
-    for (int by = BY_VERSION; by <= BY_DAY; by++) {
-        for (int by2 = BY_NONE; by2 <= BY_DAY; by2++) {
+    for (int by = BY_VERSION; by < BREAKDOWN_DIMENSIONS; by++) {
+        for (int by2 = BY_NONE; by2 < BREAKDOWN_DIMENSIONS; by2++) {
             struct breakdown_row *rows;
             struct breakdown_scope scope;
             size_t n;
@@ -320,7 +320,9 @@ static void dump_breakdown(struct dump *d, uint64_t id, const struct read_filter
             for (size_t i = 0; i < n; i++) {
                 buf_printf(d->out, "  %s,%s", rows[i].value, text(rows[i].value2));
                 figures(d, &rows[i].figures);
-                buf_printf(d->out, " %.6f %.6f\n", rows[i].share, rows[i].app_share);
+                buf_printf(d->out, " %.6f %.6f used %d %llu %.6f\n", rows[i].share,
+                           rows[i].app_share, rows[i].usage.known,
+                           (unsigned long long)rows[i].usage.foreground_ms, rows[i].usage.launches);
             }
         }
     }

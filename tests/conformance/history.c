@@ -247,6 +247,29 @@ static struct write_op *make_expire(struct history *h)
     return op;
 }
 
+static struct write_op *make_usage(struct history *h)
+{
+    static const char *const versions[] = {"1.0", "2.0", "3.0"};
+    static const char *const devices[] = {"D1", "D2", "D9", ""};
+    static const char *const pages[] = {"P1", "P2", "P9"};
+    struct suite_usage items[4];
+    size_t count = 1 + draw(h, 4);
+    for (size_t i = 0; i < count; i++) {
+        items[i] = (struct suite_usage){.id = fresh_id(h),
+                                        .received_ms = h->now_ms,
+                                        .day = (int32_t)(h->now_ms / DAY) - (int32_t)draw(h, 6),
+                                        .version = versions[draw(h, 3)],
+                                        .build = draw(h, 2) ? "1" : "2",
+                                        .device = devices[draw(h, 4)],
+                                        .os = draw(h, 2) ? "O1" : "O2",
+                                        .page = pages[draw(h, 3)],
+                                        .weight = draw(h, 3) ? 1 : 1 + draw(h, 100) / 7.0,
+                                        .foreground_ms = (int64_t)draw(h, 100000) * 60,
+                                        .launches = (int64_t)draw(h, 4)};
+    }
+    return suite_usage_op(draw(h, 4) ? SUITE_APP : "com.example.other", items, count);
+}
+
 static struct write_op *make_hours_expire(struct history *h)
 {
     struct write_op *op = write_op_new(WRITE_HOURS_EXPIRE, 4096);
@@ -280,6 +303,9 @@ static void compare_results(const struct write_op *x, const struct write_op *y)
             ck_assert_int_eq(a->reports[i].duplicate, b->reports[i].duplicate);
         for (size_t i = 0; i < a->stack_count; i++)
             ck_assert_uint_eq(a->stacks[i].added_id, b->stacks[i].added_id);
+    } else if (x->kind == WRITE_USAGE) {
+        for (size_t i = 0; i < x->u.usage.count; i++)
+            ck_assert_int_eq(x->u.usage.items[i].duplicate, y->u.usage.items[i].duplicate);
     } else if (x->kind == WRITE_RESOLUTIONS) {
         for (size_t i = 0; i < x->u.resolutions.count; i++)
             ck_assert_int_eq(x->u.resolutions.items[i].applied, y->u.resolutions.items[i].applied);
@@ -408,7 +434,7 @@ static void store_both(struct history *h, struct suite *a, struct suite *b)
 
 void history_step(struct history *h, struct suite *a, struct suite *b)
 {
-    uint32_t what = draw(h, 21);
+    uint32_t what = draw(h, 23);
     if (draw(h, 2) == 0)
         store_both(h, a, b);
     if (draw(h, 3) == 0)
@@ -428,6 +454,7 @@ void history_step(struct history *h, struct suite *a, struct suite *b)
                    : what == 17 ? make_expire
                    : what == 18 ? make_give_up
                    : what == 19 ? make_hours_expire
+                   : what >= 21 ? make_usage
                                 : make_bad_batch,
                    a, b);
 }

@@ -505,6 +505,38 @@ static size_t all_clusters(struct suite *s, struct cluster_row **ret)
     return count;
 }
 
+static const char * or (const char *text, const char *otherwise)
+{
+    return text ? text : otherwise;
+}
+
+struct write_op *suite_usage_op(const char *bundle_id, const struct suite_usage *items,
+                                size_t count)
+{
+    struct write_op *op = write_op_new(WRITE_USAGE, OP_LIMIT);
+    struct op_usage_item *out = arena_array(op->arena, count, sizeof(*out));
+    for (size_t i = 0; i < count; i++) {
+        const struct suite_usage *u = &items[i];
+        const int64_t received = u->received_ms ? u->received_ms : SUITE_NOW;
+        out[i] = (struct op_usage_item){.bundle_id = bundle_id,
+                                        .received_ms = received,
+                                        .day = u->day ? u->day : (int32_t)(received / 86400000),
+                                        .version = or (u->version, "1.0"),
+                                        .build = or (u->build, "100"),
+                                        .device = or (u->device, "iPhone14,7"),
+                                        .arch = "",
+                                        .os_version = or (u->os, "17.1"),
+                                        .os_build = "",
+                                        .page = or (u->page, "Home"),
+                                        .weight = u->weight > 0 ? u->weight : 1,
+                                        .foreground_ms = u->foreground_ms,
+                                        .launches = u->launches};
+        usage_id_hash(bundle_id, u->id, out[i].id_hash);
+    }
+    op->u.usage = (struct op_usage){out, count};
+    return op;
+}
+
 size_t suite_cluster_count(struct suite *s)
 {
     struct cluster_row *rows = NULL;

@@ -68,7 +68,18 @@ struct suite_report {
     bool rich; /* tags, frame gaps, threshold, device time, path */
 };
 
+struct suite_usage {
+    const char *id;
+    int64_t received_ms;                              /* SUITE_NOW */
+    int32_t day;                                      /* of receipt */
+    const char *version, *build, *device, *os, *page; /* as of reports */
+    double weight;
+    int64_t foreground_ms, launches;
+};
+
 /* Ops in arenas of their own. */
+struct write_op *suite_usage_op(const char *bundle_id, const struct suite_usage *items,
+                                size_t count);
 struct write_op *suite_batch(const char *bundle_id, const struct suite_report *r, size_t count);
 /* Adds an image to the (first) batch of an op. */
 struct op_image *suite_image(struct write_op *op, uint32_t n, enum image_kind kind);
@@ -149,7 +160,9 @@ extern const size_t suite_case_count;
     X(hours_add_up)                                                                                \
     X(hours_follow_their_stacks)                                                                   \
     X(hours_expire)                                                                                \
-    X(configurations)
+    X(configurations)                                                                              \
+    X(usage_counts_once)                                                                           \
+    X(usage_by_its_dimensions)
 #define SUITE_DECLARE(name) void suite_##name(struct suite *s);
 SUITE_CASES(SUITE_DECLARE)
 #undef SUITE_DECLARE
