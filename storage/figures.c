@@ -72,6 +72,13 @@ int64_t figures_weight(double weight)
     return llround(weight * FIGURES_WEIGHT_ONE);
 }
 
+int64_t figures_confidence(double share)
+{
+    if (!(share > 0))
+        return 0;
+    return share < 1 ? llround(share * FIGURES_WEIGHT_ONE) : FIGURES_WEIGHT_ONE;
+}
+
 int32_t figures_week(int32_t day)
 {
     int32_t monday = day + 3;

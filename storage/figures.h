@@ -43,6 +43,8 @@ int64_t figures_stall(int64_t duration_ms);
 int64_t figures_above(int64_t weighted, int64_t duration_ms);
 /* A report's weight in millionths. */
 int64_t figures_weight(double weight);
+/* A share of the time in millionths, 0 to 1,000,000. */
+int64_t figures_confidence(double share);
 /* Weeks begin on Monday; week 0 holds 1970-01-01. */
 int32_t figures_week(int32_t day);
 

@@ -207,6 +207,7 @@ static enum err mem_apply(struct storage *base, struct write_op *op, struct erro
         [WRITE_PIECE] = mem_write_piece,
         [WRITE_OPEN_DROP] = mem_write_open_drop,
         [WRITE_USAGE] = mem_write_usage,
+        [WRITE_FINDINGS] = mem_write_findings,
     };
     struct mem_storage *m = mem_of(base);
     if (!m->in_group)
@@ -382,4 +383,6 @@ const struct storage_backend storage_backend_memory = {
     .read_cluster_apps = mem_read_cluster_apps,
     .read_config = mem_read_config,
     .read_config_history = mem_read_config_history,
+    .read_findings_due = mem_read_findings_due,
+    .read_cluster_findings = mem_read_cluster_findings,
 };

@@ -10,6 +10,7 @@
 #define STALLSYM_STORAGE_MEMORY_READ_H
 
 #include "storage/memory_state.h"
+#include "storage/read_findings.h"
 #include "storage/read_plan.h"
 
 static inline const struct mem_state *mem_read_state(struct storage_reader *r)
@@ -135,5 +136,15 @@ enum err mem_read_cluster_work_last(struct storage_reader *r, const char *bundle
 enum err mem_read_cluster_apps(struct storage_reader *r, const char *rules_version,
                                struct arena *arena, struct cluster_app_row **ret, size_t *ret_count,
                                struct error *err);
+enum err mem_read_findings_due(struct storage_reader *r, size_t limit, struct arena *arena,
+                               struct finding_due **ret, size_t *ret_count, struct error *err);
+enum err mem_read_cluster_findings(struct storage_reader *r, uint64_t cluster_id,
+                                   struct cluster_findings *ret, struct error *err);
+
+/* NULL: nothing was found. */
+const struct mem_finding *mem_finding_of(const struct mem_state *s, uint64_t report_id);
+/* A whole report. */
+enum err mem_show_report(const struct mem_state *s, const struct mem_report *m, struct arena *arena,
+                         struct report_row *ret, struct error *err);
 
 #endif

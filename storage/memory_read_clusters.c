@@ -26,17 +26,18 @@ bool mem_fact_matches(const struct mem_state *s, const struct mem_fact *f,
 struct mem_fact mem_fact_of_report(const struct mem_report *r)
 {
     return (struct mem_fact){
-        r->app,
-        r->stack_id,
-        r->op->time_ms,
-        r->op->kind,
-        r->op->version,
-        r->op->build,
-        r->op->device,
-        r->op->os_version,
-        r->op->page,
-        figures_weight(r->op->weight),
-        r->op->duration_ms,
+        .app = r->app,
+        .report_id = r->id,
+        .stack_id = r->stack_id,
+        .time_ms = r->op->time_ms,
+        .kind = r->op->kind,
+        .version = r->op->version,
+        .build = r->op->build,
+        .device = r->op->device,
+        .os_version = r->op->os_version,
+        .page = r->op->page,
+        .weighted = figures_weight(r->op->weight),
+        .duration_ms = r->op->duration_ms,
     };
 }
 

@@ -29,6 +29,7 @@ enum err mem_fill_stack(const struct mem_state *s, const struct mem_stack *k, st
 static void fill_report(const struct mem_state *s, const struct mem_report *m, struct report_row *r)
 {
     const struct op_report *o = m->op;
+    const struct mem_finding *found = mem_finding_of(s, m->id);
     *r = (struct report_row){
         .id = o->id,
         .bundle_id = s->apps[m->app].bundle_id,
@@ -57,6 +58,14 @@ static void fill_report(const struct mem_state *s, const struct mem_report *m, s
         .frame_gap_count = o->frame_gap_count,
         .has_stack = m->stack_id != 0,
     };
+    if (found)
+        r->finding = found->row;
+}
+
+static bool is_deadlocked(const struct mem_state *s, uint64_t report_id)
+{
+    const struct mem_finding *found = mem_finding_of(s, report_id);
+    return found && found->row.deadlock;
 }
 
 enum err mem_read_cluster_reports(struct storage_reader *r, uint64_t cluster_id,
@@ -82,6 +91,7 @@ enum err mem_read_cluster_reports(struct storage_reader *r, uint64_t cluster_id,
     for (size_t i = s->reports_count; i > 0 && !more; i--) {
         const struct mem_report *m = &s->reports[i - 1];
         if ((started && (int64_t)m->id >= below) || !mem_report_matches(s, m, f) ||
+            (f->deadlock && !is_deadlocked(s, m->id)) ||
             (c.id && mem_cluster_of_stack(s, m->stack_id) != c.id))
             continue;
         if (count == limit) {
@@ -148,7 +158,9 @@ static enum err show_threads(const struct mem_state *s, const struct mem_report 
         t->name = o->name;
         t->state = o->state;
         t->stalled = o->stalled;
+        t->queue = o->queue;
         t->waits_kind = o->waits_kind;
+        t->waits_queue = o->waits_queue;
         t->waits_address = o->waits_address;
         t->owner_tid = o->owner_tid;
         t->has_stack = m->thread_stacks[i] != 0;
@@ -174,14 +186,10 @@ static const struct mem_report *find_report(const struct mem_state *s, const cha
     return NULL;
 }
 
-enum err mem_read_report(struct storage_reader *base, const char *bundle_id, const char *id,
-                         struct arena *arena, struct report_row *ret, struct error *err)
+enum err mem_show_report(const struct mem_state *s, const struct mem_report *m, struct arena *arena,
+                         struct report_row *ret, struct error *err)
 {
-    const struct mem_state *s = mem_read_state(base);
     struct report_row r;
-    const struct mem_report *m = find_report(s, bundle_id, id);
-    if (!m)
-        return error_set(err, ERR_NOT_FOUND, "there is no report of this id");
     fill_report(s, m, &r);
     enum err rc = r.has_stack ? show_stack(s, m->stack_id, m->op->addresses, m->op->addresses_len,
                                            arena, &r.stack, &r.addresses, err)
@@ -193,6 +201,16 @@ enum err mem_read_report(struct storage_reader *base, const char *bundle_id, con
     if (!rc)
         *ret = r;
     return rc;
+}
+
+enum err mem_read_report(struct storage_reader *base, const char *bundle_id, const char *id,
+                         struct arena *arena, struct report_row *ret, struct error *err)
+{
+    const struct mem_state *s = mem_read_state(base);
+    const struct mem_report *m = find_report(s, bundle_id, id);
+    if (!m)
+        return error_set(err, ERR_NOT_FOUND, "there is no report of this id");
+    return mem_show_report(s, m, arena, ret, err);
 }
 
 static bool of_app(const struct mem_state *s, size_t app, const char *bundle_id)
@@ -237,6 +255,19 @@ static uint64_t count_symbols(struct storage_reader *r, const char *bundle_id)
     return count;
 }
 
+static uint64_t count_findings(const struct mem_state *s, const char *bundle_id)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < s->dues_count; i++) {
+        for (size_t k = 0; k < s->reports_count; k++)
+            count +=
+                s->reports[k].id == s->dues[i].report_id && of_app(s, s->reports[k].app, bundle_id);
+    }
+    for (size_t i = 0; i < s->due_stacks_count; i++)
+        count += of_app(s, mem_stack_of(s, s->due_stacks[i].stack_id)->app, bundle_id);
+    return count;
+}
+
 enum err mem_read_stats(struct storage_reader *r, const char *bundle_id, struct stats_row *ret,
                         struct error *err)
 {
@@ -257,6 +288,7 @@ enum err mem_read_stats(struct storage_reader *r, const char *bundle_id, struct 
     x.symbol_files = count_symbols(r, bundle_id);
     for (size_t i = 0; i < s->uploads_count; i++)
         x.uploads_waiting += s->uploads[i].row.state < UPLOAD_INDEXED;
+    x.pending_findings = count_findings(s, bundle_id);
     *ret = x;
     return ERR_OK;
 }

@@ -134,7 +134,8 @@ struct mem_stack {
 /* What one report added to the sums. */
 struct mem_fact {
     size_t app;
-    uint64_t stack_id; /* 0: none */
+    uint64_t report_id; /* which may be gone */
+    uint64_t stack_id;  /* 0: none */
     int64_t time_ms;
     enum report_kind kind;
     const char *version, *build, *device, *os_version, *page;
@@ -163,6 +164,22 @@ struct mem_report {
     const struct op_report *op; /* a copy; its stack indexes mean nothing */
     const uint64_t *sample_stacks;
     const uint64_t *thread_stacks; /* 0: none */
+};
+
+struct mem_finding {
+    uint64_t report_id;
+    struct finding_row row;
+};
+
+struct mem_due {
+    uint64_t report_id;
+    uint32_t generation;
+};
+
+/* A stack with new frames: its reports above `after_id` are not due yet. */
+struct mem_due_stack {
+    uint64_t stack_id;
+    uint64_t after_id;
 };
 
 struct mem_upload {
@@ -219,6 +236,9 @@ struct mem_config {
     X(usage, usages)                                                                               \
     X(id, ids)                                                                                     \
     X(report, reports)                                                                             \
+    X(finding, findings)                                                                           \
+    X(due, dues)                                                                                   \
+    X(due_stack, due_stacks)                                                                       \
     X(upload, uploads)                                                                             \
     X(slice, slices)                                                                               \
     X(token, tokens)                                                                               \
@@ -325,6 +345,15 @@ enum err mem_note_object(struct mem_storage *m, const struct op_slice *x, bool s
                          int64_t now_ms, struct error *err);
 /* Objects that no slice is left of go at the next look. */
 void mem_orphan_objects(struct mem_state *s);
+enum err mem_write_findings(struct mem_storage *m, struct write_op *op, struct error *err);
+
+/* memory_write_findings.c */
+enum err mem_finding_due(struct mem_state *s, uint64_t report_id, struct error *err);
+/* A stack has new frames; *ret_due: samples or threads refer to it. */
+enum err mem_finding_stack_due(struct mem_state *s, uint64_t stack_id, bool *ret_due,
+                               struct error *err);
+void mem_finding_forget_report(struct mem_state *s, uint64_t report_id);
+void mem_finding_forget_stack(struct mem_state *s, uint64_t stack_id);
 
 /* memory_images.c */
 enum err mem_learn_images(struct mem_storage *m, size_t app, int32_t day,

@@ -202,7 +202,9 @@ static enum err keep_threads(struct batch *w, const struct op_report *r, struct 
         threads[i] = r->threads[i];
         threads[i].name = keep(w, threads[i].name);
         threads[i].state = keep(w, threads[i].state);
+        threads[i].queue = keep(w, threads[i].queue);
         threads[i].waits_kind = keep(w, threads[i].waits_kind);
+        threads[i].waits_queue = keep(w, threads[i].waits_queue);
         threads[i].addresses = keep_bytes(w, threads[i].addresses, threads[i].addresses_len);
         if (threads[i].stack == NO_STACK)
             continue;
@@ -238,7 +240,10 @@ static enum err keep_report(struct batch *w, const struct op_report *r, uint64_t
     if (!row)
         return mem_no_memory(err);
     *row = (struct mem_report){m->work->next_report++, w->app, stack_id, copy, samples, threads};
-    return ERR_OK;
+    if (!op_report_wants_finding(r))
+        return ERR_OK;
+    w->b->findings_due = true;
+    return mem_finding_due(m->work, m->work->next_report - 1, err);
 }
 
 static enum err add_report(struct batch *w, struct op_report *op, struct error *err)
@@ -261,9 +266,20 @@ static enum err add_report(struct batch *w, struct op_report *op, struct error *
     struct mem_fact *f = mem_add(w->m->work, facts);
     if (!f)
         return mem_no_memory(err);
-    *f = (struct mem_fact){w->app,       stack_id, r.time_ms,    r.kind, r.version,
-                           r.build,      r.device, r.os_version, r.page, figures_weight(r.weight),
-                           r.duration_ms};
+    *f = (struct mem_fact){
+        .app = w->app,
+        .report_id = w->m->work->next_report - 1,
+        .stack_id = stack_id,
+        .time_ms = r.time_ms,
+        .kind = r.kind,
+        .version = r.version,
+        .build = r.build,
+        .device = r.device,
+        .os_version = r.os_version,
+        .page = r.page,
+        .weighted = figures_weight(r.weight),
+        .duration_ms = r.duration_ms,
+    };
     return ERR_OK;
 }
 
@@ -300,6 +316,7 @@ static enum err write_batch(struct mem_storage *m, struct op_batch *b, struct er
     struct batch w = {.m = m, .b = b};
     for (size_t i = 0; i < b->stack_count; i++)
         b->stacks[i].added_id = 0;
+    b->findings_due = false;
     if (b->report_count == 0)
         return ERR_OK;
     w.stack_ids = arena_array(&m->arena, b->stack_count + 1, sizeof(*w.stack_ids));

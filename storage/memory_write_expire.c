@@ -56,6 +56,7 @@ static void retire(struct mem_state *s, uint64_t stack_id)
         if (s->facts[i].stack_id == stack_id)
             s->facts[i].stack_id = heir;
     }
+    mem_finding_forget_stack(s, stack_id);
     mem_remove(s, stacks, (size_t)(k - s->stacks));
     if (heir == stack_id)
         mem_reap(s, cluster_id);
@@ -104,6 +105,7 @@ static enum err expire_reports(struct mem_state *s, struct op_expire *o, struct 
     for (size_t i = 0; i < look; i++) {
         if (s->reports[at].op->received_ms < o->reports_before_ms) {
             gone[removed++] = s->reports[at];
+            mem_finding_forget_report(s, s->reports[at].id);
             mem_remove(s, reports, at);
         } else {
             at++;

@@ -234,13 +234,14 @@ static enum err point_to(struct mem_state *s, struct mem_stack *k, const struct 
 }
 
 static enum err resolve(struct mem_storage *m, struct op_resolution *r, const char *rules_version,
-                        uint64_t *ret_left, struct error *err)
+                        uint64_t *ret_left, bool *ret_due, struct error *err)
 {
     struct mem_state *s = m->work;
     struct keeper keeper = {&m->arena, false};
     uint64_t cluster_id = 0;
     r->applied = false;
     *ret_left = 0;
+    *ret_due = false;
     struct mem_stack *k = mem_stack_of(s, r->stack_id);
     if (!k || !k->pending || k->generation != r->generation ||
         mem_overlay_version(s, k->app) != r->overlay)
@@ -264,7 +265,8 @@ static enum err resolve(struct mem_storage *m, struct op_resolution *r, const ch
     }
     k->pending = false;
     r->applied = true;
-    return point_to(s, k, r, cluster_id, ret_left, err);
+    rc = mem_finding_stack_due(s, k->id, ret_due, err);
+    return rc ? rc : point_to(s, k, r, cluster_id, ret_left, err);
 }
 
 enum err mem_write_resolutions(struct mem_storage *m, struct write_op *op, struct error *err)
@@ -274,8 +276,12 @@ enum err mem_write_resolutions(struct mem_storage *m, struct write_op *op, struc
     uint64_t *left = calloc(o->count + 1, sizeof(*left));
     if (!left)
         return mem_no_memory(err);
-    for (size_t i = 0; i < o->count && !rc; i++)
-        rc = resolve(m, &o->items[i], o->rules_version, &left[i], err);
+    o->findings_due = false;
+    for (size_t i = 0; i < o->count && !rc; i++) {
+        bool due = false;
+        rc = resolve(m, &o->items[i], o->rules_version, &left[i], &due, err);
+        o->findings_due |= due;
+    }
     for (size_t i = 0; i < o->count && !rc; i++) {
         if (left[i])
             mem_reap(m->work, left[i]);
@@ -303,8 +309,13 @@ static enum err rekey(struct mem_storage *m, struct op_rekey *o, struct op_resol
     if (keeper.failed)
         return mem_no_memory(err);
     r->applied = true;
-    o->changed += k->cluster_id != cluster_id || memcmp(k->part, r->key, sizeof(k->part)) != 0;
-    return point_to(s, k, r, cluster_id, ret_left, err);
+    bool due = false;
+    bool other_part = memcmp(k->part, r->key, sizeof(k->part)) != 0;
+    o->changed += k->cluster_id != cluster_id || other_part;
+    if (other_part || r->stack)
+        rc = mem_finding_stack_due(s, k->id, &due, err);
+    o->findings_due |= due;
+    return rc ? rc : point_to(s, k, r, cluster_id, ret_left, err);
 }
 
 enum err mem_write_rekey(struct mem_storage *m, struct write_op *op, struct error *err)
@@ -316,6 +327,7 @@ enum err mem_write_rekey(struct mem_storage *m, struct write_op *op, struct erro
     if (!left)
         return mem_no_memory(err);
     o->changed = 0;
+    o->findings_due = false;
     for (size_t i = 0; i < o->count && !rc; i++)
         rc = rekey(m, o, &o->items[i], &left[i], err);
     for (size_t i = 0; i < o->count && !rc; i++) {

@@ -45,8 +45,9 @@ struct op_rekey {
     const char *rules_version;
     uint64_t work_id; /* whose progress this is, 0: nobody's */
     uint64_t after_id;
-    uint64_t seen;    /* more */
-    uint64_t changed; /* result: stacks that got another key or cluster */
+    uint64_t seen;     /* more */
+    uint64_t changed;  /* result: stacks that got another key or cluster */
+    bool findings_due; /* result: as of op_resolutions */
 };
 
 /* WRITE_CLUSTER_RULE: by hand. */

@@ -252,4 +252,6 @@ const struct storage_backend storage_backend_sqlite = {
     .read_cluster_apps = sqlite_read_cluster_apps,
     .read_config = sqlite_read_config,
     .read_config_history = sqlite_read_config_history,
+    .read_findings_due = sqlite_read_findings_due,
+    .read_cluster_findings = sqlite_read_cluster_findings,
 };

@@ -78,7 +78,8 @@ enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struc
     return rc;
 }
 
-static enum err take_from(struct sqlite_storage *s, const struct cluster_move *m, struct error *err)
+enum err sqlite_cluster_take(struct sqlite_storage *s, const struct cluster_move *m,
+                             struct error *err)
 {
     struct figures left = {0};
     bool row = false;
@@ -109,7 +110,7 @@ enum err sqlite_cluster_move(struct sqlite_storage *s, const struct cluster_move
     const struct figures *f = m->figures;
     enum err rc = ERR_OK;
     if (m->from && f->count)
-        rc = take_from(s, m, err);
+        rc = sqlite_cluster_take(s, m, err);
     if (!rc && m->from)
         rc = sql_run(&s->conn, SQL_CLUSTER_MOVE_ADD, err, sql_int(m->from), sql_int(m->to),
                      sql_int(f->weighted), sql_int(f->count));

@@ -32,6 +32,9 @@ struct cluster_move {
 };
 enum err sqlite_cluster_move(struct sqlite_storage *s, const struct cluster_move *m,
                              struct error *err);
+/* Its first half: takes them from `m->from`. */
+enum err sqlite_cluster_take(struct sqlite_storage *s, const struct cluster_move *m,
+                             struct error *err);
 /* Deletes the cluster when no stack points to it, leaving an alias. */
 enum err sqlite_cluster_reap(struct sqlite_storage *s, int64_t cluster_id, struct error *err);
 

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "storage/hours.h"
+#include "storage/sqlite_clusters.h"
 
 #define FOLD_KEYS 4
 
@@ -146,6 +147,26 @@ enum err fold_cluster(struct fold *f, int64_t cluster_id, const struct fold_repo
     return add(f, FOLD_CLUSTER, key, r, err);
 }
 
+enum err fold_stack_and_cluster(struct fold *f, int64_t stack_id, int64_t cluster_id,
+                                const struct fold_report *r, struct error *err)
+{
+    enum err rc = fold_stack(f, stack_id, r, err);
+    if (!rc && cluster_id)
+        rc = fold_cluster(f, cluster_id, r, err);
+    return rc;
+}
+
+/* The histogram, then the hours, into s->blob. */
+static bool encode_entry(struct sqlite_storage *s, const struct fold_entry *e, size_t *ret_hist_len)
+{
+    buf_clear(&s->blob);
+    bool ok = histogram_encode(&e->figures.hist, &s->blob);
+    *ret_hist_len = s->blob.len;
+    if (e->table == FOLD_COUNTERS)
+        ok &= e->hours ? hours_encode(e->hours, &s->blob) : buf_u8(&s->blob, (uint8_t)e->hour);
+    return ok;
+}
+
 static enum err write_entry(struct sqlite_storage *s, const struct fold_entry *e, struct error *err)
 {
     static const enum sql_query queries[] = {
@@ -158,12 +179,8 @@ static enum err write_entry(struct sqlite_storage *s, const struct fold_entry *e
         return sql_run(&s->conn, SQL_STACK_ADD, err, sql_int(e->key[0]), sql_int(f->count),
                        sql_int(f->weighted), sql_int(f->stall_ms), sql_int(e->first_ms),
                        sql_int(e->last_ms));
-    buf_clear(&s->blob);
-    bool ok = histogram_encode(&f->hist, &s->blob);
-    const size_t hist_len = s->blob.len;
-    if (e->table == FOLD_COUNTERS)
-        ok &= e->hours ? hours_encode(e->hours, &s->blob) : buf_u8(&s->blob, (uint8_t)e->hour);
-    if (!ok)
+    size_t hist_len = 0;
+    if (!encode_entry(s, e, &hist_len))
         return error_set(err, ERR_NO_MEMORY, "no memory for counters");
     if (e->table == FOLD_CLUSTER)
         return sql_run(&s->conn, SQL_CLUSTER_ADD, err, sql_int(e->key[0]), sql_int(f->count),
@@ -198,6 +215,53 @@ enum err sqlite_fold_flush(struct sqlite_storage *s, struct error *err)
     for (const struct fold_entry *e = s->group_fold->first; e && !rc; e = e->next)
         rc = write_entry(s, e, err);
     sqlite_fold_forget(s);
+    return rc;
+}
+
+/* Rows that nothing is left in go: they would count as versions and devices that were seen. */
+static enum err take_entry(struct sqlite_storage *s, const struct fold_entry *e, struct error *err)
+{
+    static const struct {
+        enum sql_query take, drop;
+    } queries[] = {
+        [FOLD_COUNTERS] = {SQL_COUNTER_TAKE, SQL_COUNTER_DROP},
+        [FOLD_DEVICES] = {SQL_WEEK_DEVICE_TAKE, SQL_WEEK_DEVICE_DROP},
+        [FOLD_PAGES] = {SQL_WEEK_PAGE_TAKE, SQL_WEEK_PAGE_DROP},
+    };
+    const struct figures *f = &e->figures;
+    if (e->table == FOLD_STACK)
+        return sql_run(&s->conn, SQL_STACK_TAKE, err, sql_int(e->key[0]), sql_int(f->count),
+                       sql_int(f->weighted), sql_int(f->stall_ms), sql_int(e->first_ms),
+                       sql_int(e->last_ms));
+    size_t hist_len = 0;
+    if (!encode_entry(s, e, &hist_len))
+        return error_set(err, ERR_NO_MEMORY, "no memory for counters");
+    const struct sql_value values[] = {
+        sql_int(e->key[0]),   sql_int(e->key[1]),
+        sql_int(e->key[2]),   sql_int(e->key[3]),
+        sql_int(f->count),    sql_int(f->weighted),
+        sql_int(f->stall_ms), sql_blob(s->blob.data, hist_len),
+        sql_int(f->above_ms), sql_blob(s->blob.data + hist_len, s->blob.len - hist_len),
+    };
+    enum err rc = sql_run_values(&s->conn, queries[e->table].take, values, 10, err);
+    if (!rc)
+        rc = sql_run_values(&s->conn, queries[e->table].drop, values, FOLD_KEYS, err);
+    return rc;
+}
+
+enum err sqlite_fold_take(struct sqlite_storage *s, const struct fold *f, struct error *err)
+{
+    enum err rc = ERR_OK;
+    for (const struct fold_entry *e = f->first; e && !rc; e = e->next) {
+        if (e->table != FOLD_CLUSTER)
+            rc = take_entry(s, e, err);
+    }
+    /* Afterwards: the first and last reports of clusters are those of their stacks. */
+    for (const struct fold_entry *e = f->first; e && !rc; e = e->next) {
+        const struct cluster_move away = {e->key[0], 0, &e->figures, e->first_ms, e->last_ms};
+        if (e->table == FOLD_CLUSTER)
+            rc = sqlite_cluster_take(s, &away, err);
+    }
     return rc;
 }
 

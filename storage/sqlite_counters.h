@@ -44,11 +44,18 @@ enum err fold_stack(struct fold *f, int64_t stack_id, const struct fold_report *
                     struct error *err);
 enum err fold_cluster(struct fold *f, int64_t cluster_id, const struct fold_report *r,
                       struct error *err);
+/* All that a report adds where its stack and the stack's cluster (0: none) are concerned: what a
+ * batch adds, and what moves when another stack comes to stand for the report. */
+enum err fold_stack_and_cluster(struct fold *f, int64_t stack_id, int64_t cluster_id,
+                                const struct fold_report *r, struct error *err);
 
 /* Adds an op's fold to the group's. After a failure the group has to be given up. */
 enum err sqlite_fold_keep(struct sqlite_storage *s, const struct fold *f, struct error *err);
 /* Writes and empties the group's fold. After a failure the group has to be given up. */
 enum err sqlite_fold_flush(struct sqlite_storage *s, struct error *err);
+/* Takes away what is in `f`. The reports whose sums these are point to other stacks already; the
+ * group's fold is empty. */
+enum err sqlite_fold_take(struct sqlite_storage *s, const struct fold *f, struct error *err);
 void sqlite_fold_forget(struct sqlite_storage *s);
 
 /* All counters of a stack merged. */

@@ -9,6 +9,7 @@
 #ifndef STALLSYM_STORAGE_SQLITE_READ_H
 #define STALLSYM_STORAGE_SQLITE_READ_H
 
+#include "storage/read_findings.h"
 #include "storage/sqlite_storage.h"
 
 /* Rows of a result, growing in an arena. */
@@ -129,5 +130,13 @@ enum err sqlite_read_cluster_work_last(struct storage_reader *r, const char *bun
 enum err sqlite_read_cluster_apps(struct storage_reader *r, const char *rules_version,
                                   struct arena *arena, struct cluster_app_row **ret,
                                   size_t *ret_count, struct error *err);
+enum err sqlite_read_findings_due(struct storage_reader *r, size_t limit, struct arena *arena,
+                                  struct finding_due **ret, size_t *ret_count, struct error *err);
+enum err sqlite_read_cluster_findings(struct storage_reader *r, uint64_t cluster_id,
+                                      struct cluster_findings *ret, struct error *err);
+
+/* A whole report, by its row. */
+enum err sqlite_report_get(struct sqlite_reader *q, int64_t id, struct arena *arena,
+                           struct report_row *ret, struct error *err);
 
 #endif

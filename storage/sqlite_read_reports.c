@@ -30,7 +30,7 @@ static const char *client_id(sqlite3_stmt *st, int column, struct arena *arena, 
 
 struct report_refs {
     int64_t stack_id; /* 0: none */
-    bool extra;
+    bool extra, finding;
     const void *addresses;
     size_t addresses_len;
 };
@@ -43,9 +43,10 @@ static bool fill_report(sqlite3_stmt *st, struct arena *arena, struct report_row
     const char **const texts[] = {&r->version, &r->build,      &r->device,
                                   &r->arch,    &r->os_version, &r->os_build,
                                   &r->page,    &r->path,       &r->threshold_type};
-    r->kind = (enum report_kind)(flags & 7);
+    r->kind = (enum report_kind)(flags & REPORT_FLAGS_KIND);
     r->clock_skew = flags & 8;
     refs->extra = flags & 16;
+    refs->finding = flags & REPORT_FLAG_FINDING;
     r->time_ms = sqlite3_column_int64(st, 1);
     r->received_ms = (int64_t)((uint64_t)r->time_ms + (uint64_t)sqlite3_column_int64(st, 2));
     r->device_time_ms = INT64_MIN;
@@ -94,6 +95,25 @@ static enum err fill_extra(struct sqlite_reader *q, int64_t id, struct arena *ar
     return ERR_OK;
 }
 
+static enum err fill_finding(struct sqlite_reader *q, int64_t id, struct arena *arena,
+                             struct finding_row *f, struct error *err)
+{
+    bool row = false;
+    bool failed = false;
+    sqlite3_stmt *st = sql_start(&q->conn, SQL_FINDING_GET, err, sql_int(id));
+    enum err rc = st ? sql_step(&q->conn, st, &row, err) : err->code;
+    if (rc || !row)
+        return rc;
+    f->has_culprit = !sql_column_null(st, 0);
+    f->sample = (uint32_t)sqlite3_column_int64(st, 0);
+    f->stage_ms = sqlite3_column_int64(st, 1);
+    f->total_ms = sqlite3_column_int64(st, 2);
+    f->confidence = (double)sqlite3_column_int64(st, 3) / FIGURES_WEIGHT_ONE;
+    f->deadlock = sql_column_text(st, 4, arena, &failed);
+    sql_end(st);
+    return failed ? no_memory(err) : ERR_OK;
+}
+
 static enum err get_report(struct sqlite_reader *q, int64_t id, struct arena *arena,
                            struct report_row *r, struct report_refs *refs, struct error *err)
 {
@@ -109,18 +129,46 @@ static enum err get_report(struct sqlite_reader *q, int64_t id, struct arena *ar
     sql_end(st);
     if (!ok)
         return no_memory(err);
-    return refs->extra ? fill_extra(q, id, arena, r, err) : ERR_OK;
+    rc = refs->extra ? fill_extra(q, id, arena, r, err) : ERR_OK;
+    if (!rc && refs->finding)
+        rc = fill_finding(q, id, arena, &r->finding, err);
+    return rc;
+}
+
+/* The stacks of one report, each read once. */
+struct report_stacks {
+    struct sqlite_reader *q;
+    struct arena *arena;
+    struct row_list rows; /* struct stack_row */
+};
+
+static enum err get_stack(struct report_stacks *x, int64_t stack_id, struct stack_row *ret,
+                          struct error *err)
+{
+    const struct stack_row *known = x->rows.items;
+    for (size_t i = x->rows.count; i > 0; i--) {
+        if (known[i - 1].stack_id == (uint64_t)stack_id) {
+            *ret = known[i - 1];
+            return ERR_OK;
+        }
+    }
+    enum err rc = sqlite_stack_get(x->q, stack_id, x->arena, ret, err);
+    struct stack_row *row = rc ? NULL : row_list_add(&x->rows, err);
+    if (!row)
+        return rc ? rc : ERR_NO_MEMORY;
+    *row = *ret;
+    return ERR_OK;
 }
 
 /* A stack and the addresses its frames had in this report. */
-static enum err fill_stack(struct sqlite_reader *q, int64_t stack_id, const void *addresses,
-                           size_t len, struct arena *arena, struct stack_row *stack,
-                           const uint64_t **ret_addresses, struct error *err)
+static enum err fill_stack(struct report_stacks *x, int64_t stack_id, const void *addresses,
+                           size_t len, struct stack_row *stack, const uint64_t **ret_addresses,
+                           struct error *err)
 {
-    enum err rc = sqlite_stack_get(q, stack_id, arena, stack, err);
+    enum err rc = get_stack(x, stack_id, stack, err);
     if (rc)
         return rc;
-    uint64_t *out = arena_array(arena, stack->raw.count + 1, sizeof(*out));
+    uint64_t *out = arena_array(x->arena, stack->raw.count + 1, sizeof(*out));
     if (!out)
         return no_memory(err);
     stack_addresses_decode(&stack->raw, addresses, len, out);
@@ -130,15 +178,16 @@ static enum err fill_stack(struct sqlite_reader *q, int64_t stack_id, const void
 
 /* Rows first, their stacks afterwards: one statement at a time. */
 struct part {
-    void *row;
     int64_t stack_id;
     const void *addresses;
     size_t len;
 };
 
-static enum err fill_samples(struct sqlite_reader *q, int64_t id, struct arena *arena,
-                             struct report_row *r, struct error *err)
+static enum err fill_samples(struct report_stacks *x, int64_t id, struct report_row *r,
+                             struct error *err)
 {
+    struct sqlite_reader *q = x->q;
+    struct arena *arena = x->arena;
     struct row_list rows, parts;
     bool row = true;
     bool failed = false;
@@ -166,7 +215,7 @@ static enum err fill_samples(struct sqlite_reader *q, int64_t id, struct arena *
     r->sample_count = rows.count;
     for (size_t i = 0; i < rows.count && !rc; i++) {
         const struct part *p = (const struct part *)parts.items + i;
-        rc = fill_stack(q, p->stack_id, p->addresses, p->len, arena, &r->samples[i].stack,
+        rc = fill_stack(x, p->stack_id, p->addresses, p->len, &r->samples[i].stack,
                         &r->samples[i].addresses, err);
     }
     return rc;
@@ -185,11 +234,15 @@ static void fill_thread(sqlite3_stmt *st, struct arena *arena, struct thread_row
     t->waits_address = (uint64_t)sqlite3_column_int64(st, 6);
     t->owner_tid = sqlite3_column_int64(st, 7);
     p->addresses = sql_column_blob(st, 8, arena, &p->len, failed);
+    t->queue = sql_column_text(st, 9, arena, failed);
+    t->waits_queue = sql_column_text(st, 10, arena, failed);
 }
 
-static enum err fill_threads(struct sqlite_reader *q, int64_t id, struct arena *arena,
-                             struct report_row *r, struct error *err)
+static enum err fill_threads(struct report_stacks *x, int64_t id, struct report_row *r,
+                             struct error *err)
 {
+    struct sqlite_reader *q = x->q;
+    struct arena *arena = x->arena;
     struct row_list rows, parts;
     bool row = true;
     bool failed = false;
@@ -213,7 +266,7 @@ static enum err fill_threads(struct sqlite_reader *q, int64_t id, struct arena *
     for (size_t i = 0; i < rows.count && !rc; i++) {
         const struct part *p = (const struct part *)parts.items + i;
         if (p->stack_id)
-            rc = fill_stack(q, p->stack_id, p->addresses, p->len, arena, &r->threads[i].stack,
+            rc = fill_stack(x, p->stack_id, p->addresses, p->len, &r->threads[i].stack,
                             &r->threads[i].addresses, err);
     }
     return rc;
@@ -245,15 +298,17 @@ static enum err report_ids(struct sqlite_reader *q, uint64_t cluster_id,
     bool newest = false;
     bool row = true;
     enum err rc = sqlite_filter_values(q, f, READ_REPORTS, values, err);
-    if (!rc)
+    if (!rc && !f->deadlock)
         rc = newest_first(q, cluster_id, limit, &newest, err);
     if (rc)
         return rc;
     values[FILTER_VALUES] = sql_int_or_null((int64_t)cluster_id, 0);
     values[FILTER_VALUES + 1] = sql_int(below);
     values[FILTER_VALUES + 2] = sql_int((int64_t)limit);
-    sqlite3_stmt *st = sql_bind(&q->conn, newest ? SQL_REPORTS_NEWEST : SQL_REPORTS_OF_STACKS,
-                                values, FILTER_VALUES + 3, err);
+    enum sql_query query = f->deadlock ? SQL_REPORTS_DEADLOCKED
+                           : newest    ? SQL_REPORTS_NEWEST
+                                       : SQL_REPORTS_OF_STACKS;
+    sqlite3_stmt *st = sql_bind(&q->conn, query, values, FILTER_VALUES + 3, err);
     if (!st)
         return err->code;
     while (!(rc = sql_step(&q->conn, st, &row, err)) && row) {
@@ -333,24 +388,31 @@ static enum err find_report(struct sqlite_reader *q, const char *bundle_id, cons
     return rc;
 }
 
+enum err sqlite_report_get(struct sqlite_reader *q, int64_t id, struct arena *arena,
+                           struct report_row *ret, struct error *err)
+{
+    struct report_stacks x = {.q = q, .arena = arena};
+    struct report_row r = {0};
+    struct report_refs refs = {0};
+    row_list_init(&x.rows, sizeof(struct stack_row), arena);
+    enum err rc = get_report(q, id, arena, &r, &refs, err);
+    if (!rc && refs.stack_id)
+        rc = fill_stack(&x, refs.stack_id, refs.addresses, refs.addresses_len, &r.stack,
+                        &r.addresses, err);
+    if (!rc)
+        rc = fill_samples(&x, id, &r, err);
+    if (!rc)
+        rc = fill_threads(&x, id, &r, err);
+    if (!rc)
+        *ret = r;
+    return rc;
+}
+
 enum err sqlite_read_report(struct storage_reader *base, const char *bundle_id, const char *id,
                             struct arena *arena, struct report_row *ret, struct error *err)
 {
     struct sqlite_reader *q = sqlite_reader_of(base);
-    struct report_row r = {0};
-    struct report_refs refs = {0};
     int64_t row_id = 0;
     enum err rc = find_report(q, bundle_id, id, arena, &row_id, err);
-    if (!rc)
-        rc = get_report(q, row_id, arena, &r, &refs, err);
-    if (!rc && refs.stack_id)
-        rc = fill_stack(q, refs.stack_id, refs.addresses, refs.addresses_len, arena, &r.stack,
-                        &r.addresses, err);
-    if (!rc)
-        rc = fill_samples(q, row_id, arena, &r, err);
-    if (!rc)
-        rc = fill_threads(q, row_id, arena, &r, err);
-    if (!rc)
-        *ret = r;
-    return rc;
+    return rc ? rc : sqlite_report_get(q, row_id, arena, ret, err);
 }

@@ -64,8 +64,8 @@ static void merge_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 static void hours_function(sqlite3_context *ctx, sqlite3_value **argv, bool take)
 {
     struct hours h[2] = {0};
-    struct buf out;
     bool ok = true;
+    struct buf out;
     buf_init(&out, HISTOGRAM_BYTES);
     for (int i = 0; i < 2 && ok; i++) {
         sqlite3_value **v = argv + (ptrdiff_t)i * HOURS_ARGUMENTS;
@@ -74,10 +74,14 @@ static void hours_function(sqlite3_context *ctx, sqlite3_value **argv, bool take
         const void *data = sqlite3_value_blob(v[0]);
         ok = hours_add_encoded(&h[i], data, (size_t)sqlite3_value_bytes(v[0]), &day);
     }
-    if (take)
-        hours_subtract(&h[0], &h[1]);
-    else
+    if (!take)
         hours_merge(&h[0], &h[1]);
+    else if (sqlite3_value_bytes(argv[0]) > 0) /* else they were dropped */
+        hours_subtract(&h[0], &h[1]);
+    for (int i = 0; i < HOURS_A_DAY; i++) {
+        if (h[0].at[i].count < 0) /* came back after they were dropped */
+            h[0].at[i] = (struct hour_sums){0};
+    }
     if (ok && hours_encode(&h[0], &out))
         sqlite3_result_blob(ctx, out.len ? out.data : "", (int)out.len, SQLITE_TRANSIENT);
     else
@@ -97,6 +101,29 @@ static void hours_take_function(sqlite3_context *ctx, int argc, sqlite3_value **
     hours_function(ctx, argv, true);
 }
 
+/* histogram_take(a, b): `a` without `b`, both encoded. */
+static void take_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    struct histogram parts[2];
+    struct buf out;
+    bool ok = argc == 2;
+    buf_init(&out, HISTOGRAM_BYTES);
+    for (int i = 0; i < 2; i++) {
+        histogram_init(&parts[i]);
+        const void *data = ok ? sqlite3_value_blob(argv[i]) : NULL;
+        ok = ok && histogram_add_encoded(&parts[i], data, (size_t)sqlite3_value_bytes(argv[i]));
+    }
+    if (ok)
+        histogram_subtract(&parts[0], &parts[1]);
+    if (ok && histogram_encode(&parts[0], &out))
+        sqlite3_result_blob(ctx, out.len ? out.data : "", (int)out.len, SQLITE_TRANSIENT);
+    else
+        sqlite3_result_error(ctx, "a histogram is damaged", -1);
+    buf_done(&out);
+    histogram_done(&parts[0]);
+    histogram_done(&parts[1]);
+}
+
 static int add_functions(sqlite3 *db)
 {
     static const struct {
@@ -105,6 +132,7 @@ static int add_functions(sqlite3 *db)
         void (*run)(sqlite3_context *, int, sqlite3_value **);
     } functions[] = {
         {"histogram_merge", 2, merge_function},
+        {"histogram_take", 2, take_function},
         {"hours_merge", 2 * HOURS_ARGUMENTS, hours_merge_function},
         {"hours_take", 2 * HOURS_ARGUMENTS, hours_take_function},
     };

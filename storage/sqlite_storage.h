@@ -24,6 +24,10 @@
 #define STACK_RESOLVED 1
 #define STACK_APP      2 /* not a stack: counts the whole app */
 
+/* In reports.flags: the kind; findings are wanted (op_findings.h). */
+#define REPORT_FLAGS_KIND   7
+#define REPORT_FLAG_FINDING 128
+
 #define OTHER_VALUE "(other)"
 
 struct fold;
@@ -120,5 +124,6 @@ enum err sqlite_write_protect(struct sqlite_storage *s, struct write_op *op, str
 enum err sqlite_write_open_upload(struct sqlite_storage *s, struct write_op *op, struct error *err);
 enum err sqlite_write_piece(struct sqlite_storage *s, struct write_op *op, struct error *err);
 enum err sqlite_write_open_drop(struct sqlite_storage *s, struct write_op *op, struct error *err);
+enum err sqlite_write_findings(struct sqlite_storage *s, struct write_op *op, struct error *err);
 
 #endif

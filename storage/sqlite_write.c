@@ -13,6 +13,8 @@
  * sqlite_write_merges.c (what clusters are made of), sqlite_write_epoch.c (the second stage),
  * sqlite_write_symbols.c (uploads, repending), sqlite_write_expire.c (retention).
  * sqlite_write_symbols.c (uploads, repending), sqlite_write_store.c (objects, refits, pieces), sqlite_write_expire.c (retention).
+ * sqlite_write_symbols.c (uploads, repending), sqlite_write_expire.c (retention),
+ * sqlite_write_findings.c (culprits, deadlocks).
  */
 #include <stdio.h>
 #include <string.h>
@@ -49,6 +51,7 @@ static apply_function *const apply_functions[] = {
     [WRITE_PIECE] = sqlite_write_piece,
     [WRITE_OPEN_DROP] = sqlite_write_open_drop,
     [WRITE_USAGE] = sqlite_write_usage,
+    [WRITE_FINDINGS] = sqlite_write_findings,
 };
 
 static int on_commit(void *arg, sqlite3 *db, const char *schema, int pages)

@@ -173,7 +173,8 @@ static enum err insert_thread(struct batch *w, int64_t report_id, size_t seq, in
                    sql_int(t->tid), sql_text(t->name), sql_text(t->state), sql_int(t->stalled),
                    sql_int_or_null(stack.id, 0), sql_text(t->waits_kind),
                    sql_int((int64_t)t->waits_address), sql_int(t->owner_tid),
-                   t->addresses ? sql_blob(t->addresses, t->addresses_len) : sql_null());
+                   t->addresses ? sql_blob(t->addresses, t->addresses_len) : sql_null(),
+                   sql_text(t->queue), sql_text(t->waits_queue));
 }
 
 static enum err insert_details(struct batch *w, int64_t id, const struct op_report *r, bool extra,
@@ -194,7 +195,8 @@ static enum err insert_report(struct batch *w, int64_t id, const struct op_repor
     bool extra =
         r->device_time_ms != INT64_MIN || r->stack_skipped || r->tags || r->frame_gap_count > 0;
     int64_t flags = (int64_t)r->kind | (r->clock_skew ? 8 : 0) | (extra ? 16 : 0) |
-                    (r->sample_count ? 32 : 0) | (r->thread_count ? 64 : 0);
+                    (r->sample_count ? 32 : 0) | (r->thread_count ? 64 : 0) |
+                    (op_report_wants_finding(r) ? REPORT_FLAG_FINDING : 0);
     enum err rc = sql_run(
         &w->s->conn, SQL_REPORT_INSERT, err, sql_int(id), sql_int(stack_id), sql_int(flags),
         sql_int(r->time_ms), sql_int((int64_t)((uint64_t)r->received_ms - (uint64_t)r->time_ms)),
@@ -206,6 +208,10 @@ static enum err insert_report(struct batch *w, int64_t id, const struct op_repor
         r->addresses ? sql_blob(r->addresses, r->addresses_len) : sql_null());
     if (!rc)
         rc = insert_details(w, id, r, extra, err);
+    if (!rc && (flags & REPORT_FLAG_FINDING)) {
+        w->b->findings_due = true;
+        rc = sql_run(&w->s->conn, SQL_FINDING_DUE, err, sql_int(id));
+    }
     return rc;
 }
 
@@ -228,9 +234,7 @@ static enum err count_report(struct batch *w, const struct op_report *r,
     };
     enum err rc = fold_stack(w->fold, w->app.total_id, &add, err);
     if (!rc && stack->id)
-        rc = fold_stack(w->fold, stack->id, &add, err);
-    if (!rc && stack->cluster_id)
-        rc = fold_cluster(w->fold, stack->cluster_id, &add, err);
+        rc = fold_stack_and_cluster(w->fold, stack->id, stack->cluster_id, &add, err);
     return rc;
 }
 
@@ -295,6 +299,7 @@ static enum err write_batch(struct sqlite_storage *s, struct op_batch *b, struct
     enum err rc = ERR_OK;
     for (size_t i = 0; i < b->stack_count; i++)
         b->stacks[i].added_id = 0;
+    b->findings_due = false;
     if (b->report_count == 0)
         return ERR_OK;
     buf_init(&w.gaps, (size_t)1 << 20);

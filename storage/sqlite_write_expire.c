@@ -96,6 +96,8 @@ static enum err delete_report(struct sqlite_storage *s, int64_t id, struct id_li
     const struct sql_value value = sql_int(id);
     enum err rc = id_list_query(s, stacks, SQL_REPORT_STACKS, &value, 1, err);
     if (!rc)
+        rc = sql_run(&s->conn, SQL_STACK_GONE, err, value);
+    if (!rc)
         rc = sql_run(&s->conn, SQL_REPORT_DELETE, err, value);
     return rc;
 }

@@ -189,7 +189,7 @@ static enum err resolve(struct sqlite_storage *s, struct op_resolution *r,
     r->applied = true;
     if (facts.cluster_id != cluster_id)
         *ret_left = facts.cluster_id;
-    return ERR_OK;
+    return sql_run(&s->conn, SQL_FINDING_STACK_DUE, err, sql_int((int64_t)r->stack_id));
 }
 
 enum err sqlite_write_resolutions(struct sqlite_storage *s, struct write_op *op, struct error *err)
@@ -198,10 +198,12 @@ enum err sqlite_write_resolutions(struct sqlite_storage *s, struct write_op *op,
     size_t left_count = 0;
     enum err rc = ERR_OK;
     int64_t *left = arena_array(&s->scratch, o->count + 1, sizeof(*left));
+    o->findings_due = false;
     if (!left)
         return error_set(err, ERR_NO_MEMORY, "no memory for resolutions");
     for (size_t i = 0; i < o->count && !rc; i++) {
         rc = resolve(s, &o->items[i], o->rules_version, &left[left_count], err);
+        o->findings_due |= !rc && o->items[i].applied && sqlite3_changes64(s->conn.db) > 0;
         left_count += !rc && left[left_count] != 0;
     }
     /* At the end, so that a cluster that one stack leaves and another one joins lives on. */
@@ -249,10 +251,15 @@ static enum err rekey(struct sqlite_storage *s, struct op_rekey *o, struct op_re
         return rc;
     r->applied = true;
     bool moved = facts.cluster_id != cluster_id;
-    o->changed += moved || memcmp(facts.part, r->key, sizeof(facts.part)) != 0;
+    bool other_part = memcmp(facts.part, r->key, sizeof(facts.part)) != 0;
+    o->changed += moved || other_part;
     if (moved)
         *ret_left = facts.cluster_id;
-    return ERR_OK;
+    if (!other_part && !r->stack)
+        return ERR_OK;
+    rc = sql_run(&s->conn, SQL_FINDING_STACK_DUE, err, sql_int((int64_t)r->stack_id));
+    o->findings_due |= !rc && sqlite3_changes64(s->conn.db) > 0;
+    return rc;
 }
 
 enum err sqlite_write_rekey(struct sqlite_storage *s, struct write_op *op, struct error *err)
@@ -264,6 +271,7 @@ enum err sqlite_write_rekey(struct sqlite_storage *s, struct write_op *op, struc
     if (!left)
         return error_set(err, ERR_NO_MEMORY, "no memory for keys");
     o->changed = 0;
+    o->findings_due = false;
     for (size_t i = 0; i < o->count && !rc; i++) {
         rc = rekey(s, o, &o->items[i], &left[left_count], err);
         left_count += !rc && left[left_count] != 0;

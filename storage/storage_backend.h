@@ -14,6 +14,7 @@
 #define STALLSYM_STORAGE_STORAGE_BACKEND_H
 
 #include "storage/read_config.h"
+#include "storage/read_findings.h"
 #include "storage/read_hours.h"
 #include "storage/storage.h"
 #include "storage/storage_read.h"
@@ -168,6 +169,10 @@ struct storage_backend {
     enum err (*read_config_history)(struct storage_reader *r, const char *bundle_id,
                                     struct arena *arena, struct config_row **ret, size_t *ret_count,
                                     struct error *err);
+    enum err (*read_findings_due)(struct storage_reader *r, size_t limit, struct arena *arena,
+                                  struct finding_due **ret, size_t *ret_count, struct error *err);
+    enum err (*read_cluster_findings)(struct storage_reader *r, uint64_t cluster_id,
+                                      struct cluster_findings *ret, struct error *err);
 };
 
 extern const struct storage_backend storage_backend_sqlite;

@@ -331,3 +331,27 @@ enum err read_symbolication(struct storage_reader *r, const char *bundle_id, con
     r->backend->read_end(r);
     return rc;
 }
+
+enum err read_findings_due(struct storage_reader *r, size_t limit, struct arena *arena,
+                           struct finding_due **ret, size_t *ret_count, struct error *err)
+{
+    enum err rc = check_limit(limit, err);
+    if (!rc)
+        rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_findings_due(r, limit, arena, ret, ret_count, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
+enum err read_cluster_findings(struct storage_reader *r, uint64_t cluster_id,
+                               struct cluster_findings *ret, struct error *err)
+{
+    enum err rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_cluster_findings(r, cluster_id, ret, err);
+    r->backend->read_end(r);
+    return rc;
+}

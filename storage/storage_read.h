@@ -182,6 +182,7 @@ struct read_filter {
     int64_t until_ms;  /* exclusive; INT64_MIN */
     int64_t min_duration_ms;
     bool include_hidden; /* idle clusters too */
+    bool deadlock;       /* read_cluster_reports: deadlocked ones alone */
 };
 void read_filter_init(struct read_filter *f);
 
@@ -306,12 +307,22 @@ struct thread_row {
     int64_t tid;
     const char *name, *state;
     bool stalled;
+    const char *queue; /* NULL; so the next two */
     const char *waits_kind;
+    const char *waits_queue;
     uint64_t waits_address;
     int64_t owner_tid;
     bool has_stack;
     const uint64_t *addresses;
     struct stack_row stack;
+};
+/* What was found out about a report with several samples, or with threads that wait. */
+struct finding_row {
+    bool has_culprit; /* else none of the next four */
+    uint32_t sample;  /* which one stands for the report */
+    int64_t stage_ms, total_ms;
+    double confidence;
+    const char *deadlock; /* indexes of the cycle's threads, compact JSON; NULL: none */
 };
 struct report_row {
     const char *id;
@@ -328,7 +339,8 @@ struct report_row {
     const int32_t *frame_gaps_ms;
     size_t frame_gap_count;
     bool has_stack;
-    /* From here on filled by read_report only. */
+    struct finding_row finding;
+    /* From here on filled by read_report and read_findings_due only. */
     const uint64_t *addresses; /* as many as the stack has raw frames */
     struct stack_row stack;
     struct sample_row *samples;
@@ -348,6 +360,7 @@ enum err read_report(struct storage_reader *r, const char *bundle_id, const char
 struct stats_row {
     uint64_t apps, reports, stacks, pending_stacks, provisional_stacks, clusters, symbol_files,
         uploads_waiting;
+    uint64_t pending_findings; /* reports and stacks in the queue of read_findings_due */
     uint64_t database_bytes, wal_bytes;
     double symbolication_rate; /* application frames with a name / all, over distinct stacks
                                   weighted by reports; NAN when there are none */

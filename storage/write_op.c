@@ -52,6 +52,14 @@ const char *cluster_state_merged(const char *a, const char *b)
     return a;
 }
 
+bool op_report_wants_finding(const struct op_report *r)
+{
+    bool wants = r->sample_count > 1;
+    for (size_t i = 0; i < r->thread_count && !wants; i++)
+        wants = r->threads[i].waits_kind != NULL;
+    return wants;
+}
+
 const char *upload_state_name(enum upload_state state)
 {
     return state_names[state];

@@ -23,6 +23,7 @@
 #include "base/stack.h"
 #include "base/uuid.h"
 #include "storage/op_config.h"
+#include "storage/op_findings.h"
 #include "storage/op_hours.h"
 #include "storage/op_merges.h"
 #include "storage/op_symbols.h"
@@ -82,8 +83,10 @@ struct op_thread {
     const char *name;  /* NULL */
     const char *state; /* NULL */
     bool stalled;
-    uint32_t stack;         /* index into stacks or NO_STACK */
-    const char *waits_kind; /* NULL: waits for nothing */
+    uint32_t stack;          /* index into stacks or NO_STACK */
+    const char *queue;       /* label of the dispatch queue it works for, NULL */
+    const char *waits_kind;  /* NULL: waits for nothing */
+    const char *waits_queue; /* label of the queue it waits for, NULL */
     uint64_t waits_address;
     int64_t owner_tid; /* -1: not given */
     const void *addresses;
@@ -126,6 +129,9 @@ struct op_report {
     bool duplicate;    /* result: this id was counted before */
 };
 
+/* Several samples, or a thread that waits: its culprit or deadlock is to be found. */
+bool op_report_wants_finding(const struct op_report *r);
+
 struct op_batch {
     const char *bundle_id;
     struct op_report *reports;
@@ -137,6 +143,7 @@ struct op_batch {
     const char *image_set;      /* client's ID to remember, NULL */
     const void *image_set_data; /* opaque bytes that ingest reads back; NULL: it was only used */
     size_t image_set_len;
+    bool findings_due; /* result: reports came in that have several samples, or waiting threads */
 };
 
 /* --- WRITE_RESOLUTION: answers of the resolver ---------------------------------------------- */
@@ -170,6 +177,7 @@ struct op_resolutions {
     struct op_resolution *items;
     size_t count;
     const char *rules_version;
+    bool findings_due; /* result: samples or threads of reports refer to some of the stacks */
 };
 
 /* --- WRITE_UPLOAD, WRITE_UPLOAD_STATE: symbol uploads --------------------------------------- */
@@ -297,6 +305,7 @@ enum write_op_kind {
     WRITE_PIECE,
     WRITE_OPEN_DROP,
     WRITE_USAGE,
+    WRITE_FINDINGS,
 };
 
 struct write_op {
@@ -337,6 +346,7 @@ struct write_op {
         struct op_piece piece;
         struct op_open_drop open_drop;
         struct op_usage usage;
+        struct op_findings findings;
     } u;
 };
 

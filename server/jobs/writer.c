@@ -130,9 +130,20 @@ static bool makes_pending(const struct write_op *op)
     case WRITE_PIECE:
     case WRITE_OPEN_DROP:
     case WRITE_USAGE:
+    case WRITE_FINDINGS:
         return false;
     }
     return false;
+}
+
+/* May there be reports now whose culprit or deadlock is to be found anew? */
+static bool makes_findings_due(const struct write_op *op)
+{
+    bool due = (op->kind == WRITE_RESOLUTIONS && op->u.resolutions.findings_due) ||
+               (op->kind == WRITE_REKEY && op->u.rekey.findings_due);
+    for (size_t i = 0; op->kind == WRITE_BATCHES && i < op->u.batches.count && !due; i++)
+        due = op->u.batches.items[i].findings_due;
+    return due;
 }
 
 static void tell_layouts(struct writer *w, const struct write_op *op)
@@ -232,11 +243,12 @@ static void settle_group(struct writer *w, enum err group_rc, const struct error
 
 static void answer_group(struct writer *w)
 {
-    bool ring = false;
+    bool ring = false, ring_findings = false;
     for (size_t i = 0; i < w->group_count; i++) {
         struct write_op *op = w->group[i];
         if (op->rc == ERR_OK) {
             ring = makes_pending(op) || ring;
+            ring_findings = makes_findings_due(op) || ring_findings;
             tell_layouts(w, op);
         }
         /* From here on the op is its owner's again, and may be gone. */
@@ -248,6 +260,8 @@ static void answer_group(struct writer *w)
     w->group_count = 0;
     if (ring && w->options.pending_bell)
         w->options.pending_bell(w->options.bell_ctx);
+    if (ring_findings && w->options.findings_bell)
+        w->options.findings_bell(w->options.bell_ctx);
 }
 
 static void *run(void *arg)

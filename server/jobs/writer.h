@@ -34,6 +34,8 @@ struct writer_options {
     /* Called on the writer's thread after a group that turned stacks pending or added new ones was
      * committed: rings the resolver. May be NULL. */
     void (*pending_bell)(void *ctx);
+    /* The same after one that made reports due for findings. May be NULL. */
+    void (*findings_bell)(void *ctx);
     /* A vmaddr was learnt in a committed batch: tells the door's table. May be NULL. */
     void (*layout_learnt)(void *ctx, const struct uuid *uuid, uint64_t vmaddr);
     void *bell_ctx;

@@ -179,8 +179,8 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
 
 -- name: thread_insert
 INSERT INTO threads (report_id, seq, tid, name, state, stalled, stack_id, waits_kind,
-    waits_address, owner_tid, addresses)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11);
+    waits_address, owner_tid, addresses, queue, waits_queue)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13);
 
 -- === writing: stacks and sums ====================================================================
 
@@ -462,7 +462,9 @@ UPDATE stacks
 SET count = stacks.count + s.count, weighted = stacks.weighted + s.weighted,
     stall_ms = stacks.stall_ms + s.stall_ms,
     first_seen_ms = min(stacks.first_seen_ms, s.first_seen_ms),
-    last_seen_ms = max(stacks.last_seen_ms, s.last_seen_ms)
+    last_seen_ms = max(stacks.last_seen_ms, s.last_seen_ms),
+    gone_first_ms = min(coalesce(stacks.gone_first_ms, s.first_seen_ms), s.first_seen_ms),
+    gone_last_ms = max(coalesce(stacks.gone_last_ms, s.last_seen_ms), s.last_seen_ms)
 FROM stacks s WHERE s.id = ?1 AND stacks.id = ?2;
 
 -- name: stack_missing_forget
@@ -838,7 +840,7 @@ FROM samples WHERE report_id = ?1 ORDER BY seq;
 
 -- name: threads_of
 SELECT tid, name, state, stalled, coalesce(stack_id, 0), waits_kind, waits_address, owner_tid,
-    addresses
+    addresses, queue, waits_queue
 FROM threads WHERE report_id = ?1 ORDER BY seq;
 
 -- One look a day that has ids, newest first.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "storage/read_findings.h"
 #include "storage/read_hours.h"
 #include "tests/conformance/suite.h"
 
@@ -64,6 +65,19 @@ static void dump_stack(struct dump *d, const struct stack_row *s)
         (unsigned long long)s->stall_ms, s->pending, s->provisional, (long long)s->first_seen_ms,
         (long long)s->last_seen_ms, text(s->bundle_id), s->raw.count);
     dump_resolved(d, &s->resolved);
+}
+
+static void dump_due(struct dump *d)
+{
+    struct error err = {0};
+    struct finding_due *rows;
+    size_t n;
+    if (!ok(d, read_findings_due(d->r, READ_LIMIT_MAX, &d->arena, &rows, &n, &err), &err))
+        return;
+    for (size_t i = 0; i < n; i++)
+        buf_printf(d->out, "due %llu gen=%u %s s=%zu t=%zu\n",
+                   (unsigned long long)rows[i].report_id, rows[i].generation, rows[i].report.id,
+                   rows[i].report.sample_count, rows[i].report.thread_count);
 }
 
 static void dump_pending(struct dump *d)
@@ -299,6 +313,12 @@ static void dump_report(struct dump *d, const struct report_row *r)
                r->version, r->build, r->device, r->os_version, r->os_build, r->arch, r->page,
                r->path, text(r->stack_skipped), text(r->tags), r->cpu_usage, r->memory_usage,
                r->frame_gap_count, r->has_stack, r->sample_count, r->thread_count);
+    if (r->finding.has_culprit)
+        buf_printf(d->out, "   culprit %u %lld/%lld %.6f\n", r->finding.sample,
+                   (long long)r->finding.stage_ms, (long long)r->finding.total_ms,
+                   r->finding.confidence);
+    if (r->finding.deadlock)
+        buf_printf(d->out, "   deadlock %s\n", r->finding.deadlock);
 }
 
 static void dump_breakdown(struct dump *d, uint64_t id, const struct read_filter *f)
@@ -388,6 +408,19 @@ static void dump_hours(struct dump *d, uint64_t id, const char *bundle_id)
     }
 }
 
+static void dump_findings_of(struct dump *d, uint64_t id)
+{
+    struct error err = {0};
+    struct cluster_findings c;
+    struct read_filter f;
+    read_filter_init(&f);
+    f.deadlock = true;
+    ok(d, read_cluster_findings(d->r, id, &c, &err), &err);
+    buf_printf(d->out, "  found %llu %.6f %llu\n", (unsigned long long)c.culprits,
+               isnan(c.mean_confidence) ? -1 : c.mean_confidence, (unsigned long long)c.deadlocks);
+    dump_reports_of(d, id, &f);
+}
+
 static void dump_clusters_by_id(struct dump *d, uint64_t max)
 {
     struct error err = {0};
@@ -411,6 +444,7 @@ static void dump_clusters_by_id(struct dump *d, uint64_t max)
         for (size_t i = 0; i < n; i++)
             dump_stack(d, &stacks[i]);
         dump_reports_of(d, id, &f[(id + 3) % 10]);
+        dump_findings_of(d, id);
         dump_hours(d, id, id % 2 ? NULL : c.bundle_id);
         if (id % 4 == 1)
             dump_breakdown(d, id, id % 8 == 1 ? &f[id % 7] : NULL);
@@ -454,11 +488,12 @@ static void dump_stats(struct dump *d, const char *bundle_id)
     struct error err = {0};
     struct stats_row s;
     ok(d, read_stats(d->r, bundle_id, &s, &err), &err);
-    buf_printf(d->out, "stats %s %llu %llu %llu %llu %llu %llu %llu %llu %.6f\n", text(bundle_id),
-               (unsigned long long)s.apps, (unsigned long long)s.reports,
+    buf_printf(d->out, "stats %s %llu %llu %llu %llu %llu %llu %llu %llu due=%llu %.6f\n",
+               text(bundle_id), (unsigned long long)s.apps, (unsigned long long)s.reports,
                (unsigned long long)s.stacks, (unsigned long long)s.pending_stacks,
                (unsigned long long)s.provisional_stacks, (unsigned long long)s.clusters,
                (unsigned long long)s.symbol_files, (unsigned long long)s.uploads_waiting,
+               (unsigned long long)s.pending_findings,
                isnan(s.symbolication_rate) ? -1 : s.symbolication_rate);
     for (size_t b = 0; b < 3; b++) {
         struct symbolication_row *rows;
@@ -478,6 +513,7 @@ void dump_storage(struct storage_reader *r, const char *const *ids, size_t id_co
     filters(f);
     arena_init(&d.arena, (size_t)1 << 30);
     dump_pending(&d);
+    dump_due(&d);
     dump_images(&d);
     dump_symbols(&d);
     dump_store(&d);

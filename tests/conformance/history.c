@@ -63,7 +63,7 @@ static struct suite_report random_report(struct history *h)
         .device = devices[draw(h, 4)],
         .os = systems[draw(h, 2)],
         .page = pages[draw(h, 5)],
-        .samples = draw(h, 5) ? 0 : draw(h, 4),
+        .samples = draw(h, 3) ? 0 : draw(h, 5),
         .threads = draw(h, 6) ? 0 : draw(h, 4),
         .rich = draw(h, 3) == 0,
     };
@@ -306,9 +306,18 @@ static void compare_results(const struct write_op *x, const struct write_op *y)
     } else if (x->kind == WRITE_USAGE) {
         for (size_t i = 0; i < x->u.usage.count; i++)
             ck_assert_int_eq(x->u.usage.items[i].duplicate, y->u.usage.items[i].duplicate);
+        ck_assert_int_eq(a->findings_due, b->findings_due);
     } else if (x->kind == WRITE_RESOLUTIONS) {
         for (size_t i = 0; i < x->u.resolutions.count; i++)
             ck_assert_int_eq(x->u.resolutions.items[i].applied, y->u.resolutions.items[i].applied);
+        ck_assert_int_eq(x->u.resolutions.findings_due, y->u.resolutions.findings_due);
+    } else if (x->kind == WRITE_FINDINGS) {
+        ck_assert_uint_eq(x->u.findings.count, y->u.findings.count);
+        ck_assert_int_eq(x->u.findings.more, y->u.findings.more);
+        for (size_t i = 0; i < x->u.findings.count; i++) {
+            ck_assert_int_eq(x->u.findings.items[i].applied, y->u.findings.items[i].applied);
+            ck_assert_int_eq(x->u.findings.items[i].moved, y->u.findings.items[i].moved);
+        }
     } else if (x->kind == WRITE_REPEND) {
         ck_assert_uint_eq(x->u.repend.count, y->u.repend.count);
         ck_assert_uint_eq(x->u.repend.after_id, y->u.repend.after_id);
@@ -387,6 +396,28 @@ static void resolve_both(struct history *h, struct suite *a, struct suite *b)
     write_op_free(y);
 }
 
+/* Answers made before, applied after something else happened. */
+static void find_both(struct history *h, struct suite *a, struct suite *b)
+{
+    size_t limit = 1 + draw(h, 30);
+    uint32_t refill = draw(h, 40);
+    struct write_op *x = suite_findings(a, limit, refill);
+    struct write_op *y = suite_findings(b, limit, refill);
+    ck_assert_int_eq(x != NULL, y != NULL);
+    if (!x)
+        return;
+    uint32_t what = draw(h, 5);
+    if (what == 0)
+        resolve_both(h, a, b);
+    else if (what == 1)
+        apply_both(h, make_expire, a, b);
+    suite_apply_keep(a, x);
+    suite_apply_keep(b, y);
+    compare_results(x, y);
+    write_op_free(x);
+    write_op_free(y);
+}
+
 /* Several ops in one group, some of which fail, and sometimes a group that is given up. */
 static void group_both(struct history *h, struct suite *a, struct suite *b)
 {
@@ -447,6 +478,8 @@ void history_step(struct history *h, struct suite *a, struct suite *b)
         resolve_both(h, a, b);
     else if (what < 15)
         upload_both(h, a, b);
+    else if (what >= 20)
+        find_both(h, a, b);
     else
         apply_both(h,
                    what == 15   ? make_repend

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "storage/read_findings.h"
 
 #define OP_LIMIT ((size_t)64 << 20)
 
@@ -459,7 +460,8 @@ struct write_op *suite_resolution(struct suite *s)
     ck_assert_ptr_nonnull(items);
     for (size_t i = 0; i < count; i++)
         answer(s, op->arena, &page[i], &items[i]);
-    op->u.resolutions = (struct op_resolutions){items, count, SUITE_RULES};
+    op->u.resolutions =
+        (struct op_resolutions){.items = items, .count = count, .rules_version = SUITE_RULES};
     return op;
 }
 
@@ -477,6 +479,70 @@ size_t suite_resolve(struct suite *s)
         write_op_free(op);
         ck_assert_msg(applied > before, "pending stacks that cannot be resolved");
     }
+}
+
+/* --- findings ----------------------------------------------------------------------------- */
+
+static const char *shown_name(const struct stack_row *k)
+{
+    return k->resolved.count && k->resolved.frames[0].frame_count
+               ? k->resolved.frames[0].frames[0].function
+               : "";
+}
+
+static void find(struct arena *arena, const struct finding_due *due, struct op_finding *f)
+{
+    const struct report_row *r = &due->report;
+    *f = (struct op_finding){.report_id = due->report_id, .generation = due->generation};
+    for (size_t i = 0; i < r->sample_count; i++) {
+        f->unknown |= r->samples[i].stack.pending;
+        if (i == 0 ||
+            strcmp(shown_name(&r->samples[i].stack), shown_name(&r->samples[f->sample].stack)) >= 0)
+            f->sample = (uint32_t)i;
+    }
+    f->has_culprit = r->sample_count > 1;
+    f->stage_ms = 10 * (int64_t)f->sample;
+    f->total_ms = 1000;
+    f->confidence = (f->sample + 1) / 7.0;
+    for (size_t i = 0; i < r->thread_count; i++) {
+        f->unknown |= r->threads[i].has_stack && r->threads[i].stack.pending;
+        if (i % 2 == 0 && r->threads[i].has_stack && *shown_name(&r->threads[i].stack))
+            f->deadlock = arena_printf(arena, "[0,%zu]", i);
+    }
+}
+
+struct write_op *suite_findings(struct suite *s, size_t limit, uint32_t refill)
+{
+    struct error err = {0};
+    struct finding_due *due = NULL;
+    size_t count = 0;
+    struct stats_row stats;
+    expect(read_stats(s->reader, NULL, &stats, &err), &err);
+    if (stats.pending_findings == 0)
+        return NULL;
+    struct write_op *op = write_op_new(WRITE_FINDINGS, OP_LIMIT);
+    ck_assert_ptr_nonnull(op);
+    expect(read_findings_due(s->reader, limit, op->arena, &due, &count, &err), &err);
+    struct op_finding *items = arena_array(op->arena, count + 1, sizeof(*items));
+    ck_assert_ptr_nonnull(items);
+    for (size_t i = 0; i < count; i++)
+        find(op->arena, &due[i], &items[i]);
+    op->u.findings = (struct op_findings){.items = items, .count = count, .refill = refill};
+    return op;
+}
+
+size_t suite_find(struct suite *s)
+{
+    struct write_op *op;
+    size_t moved = 0;
+    for (int looks = 0; (op = suite_findings(s, 50, 50)); looks++) {
+        suite_apply_keep(s, op);
+        for (size_t i = 0; i < op->u.findings.count; i++)
+            moved += op->u.findings.items[i].moved;
+        write_op_free(op);
+        ck_assert_msg(looks < 1000, "findings that are due for ever");
+    }
+    return moved;
 }
 
 /* --- looking ------------------------------------------------------------------------------ */

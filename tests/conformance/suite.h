@@ -102,6 +102,13 @@ size_t suite_resolve(struct suite *s);
 struct write_op *suite_resolution(struct suite *s);
 #define SUITE_RULES "rules-1"
 
+/* The job of findings: of a report's samples the one whose stack shows the greatest name stands for
+ * it, the last of equal ones; reports with a pending stack are told nothing. One page of at most
+ * `limit` reports that are due as an op, not applied, that makes `refill` more due; NULL: none. */
+struct write_op *suite_findings(struct suite *s, size_t limit, uint32_t refill);
+/* Until nothing is due; the number of reports that got another stack. */
+size_t suite_find(struct suite *s);
+
 size_t suite_pending(struct suite *s);
 /* The only cluster, or the one with that title. */
 struct cluster_row suite_cluster(struct suite *s, const char *title);
@@ -153,6 +160,12 @@ extern const size_t suite_case_count;
     X(expiry_keeps_the_counters)                                                                   \
     X(group_of_many_ops)                                                                           \
     X(rollback_leaves_nothing)                                                                     \
+    X(finding_moves_the_counts)                                                                    \
+    X(finding_of_another_generation)                                                               \
+    X(finding_queue_is_refilled)                                                                   \
+    X(findings_in_any_order)                                                                       \
+    X(findings_and_retention)                                                                      \
+    X(deadlocks_are_listed)                                                                        \
     X(snapshot_of_a_reader)                                                                        \
     X(deadline_of_a_reader)                                                                        \
     X(limits_and_cursors_are_checked)                                                              \

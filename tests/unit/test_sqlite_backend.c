@@ -159,7 +159,7 @@ START_TEST(findings_go_with_their_report)
     ck_assert_int_eq(sqlite3_open(s.path, &db), SQLITE_OK);
     ck_assert_int_eq(sqlite3_exec(db,
                                   "PRAGMA foreign_keys = ON; INSERT INTO report_findings"
-                                  " SELECT id, 300, 0.5, '[771,9012]' FROM reports",
+                                  " SELECT id, stack_id, 1, 300, 900, 500000, '[0,2]' FROM reports",
                                   NULL, NULL, NULL),
                      SQLITE_OK);
     sqlite3_close(db);

@@ -1,0 +1,56 @@
+/* Reads of the queue of findings, and of what was found. */
+#include <math.h>
+
+#include "storage/figures.h"
+#include "storage/sqlite_read.h"
+
+enum err sqlite_read_findings_due(struct storage_reader *base, size_t limit, struct arena *arena,
+                                  struct finding_due **ret, size_t *ret_count, struct error *err)
+{
+    struct sqlite_reader *q = sqlite_reader_of(base);
+    struct row_list rows;
+    bool row = true;
+    enum err rc = ERR_OK;
+    row_list_init(&rows, sizeof(struct finding_due), arena);
+    sqlite3_stmt *st = sql_start(&q->conn, SQL_FINDINGS_DUE_PAGE, err, sql_int((int64_t)limit));
+    if (!st)
+        return err->code;
+    while (!(rc = sql_step(&q->conn, st, &row, err)) && row) {
+        struct finding_due *due = row_list_add(&rows, err);
+        if (!due) {
+            sql_end(st);
+            return ERR_NO_MEMORY;
+        }
+        due->report_id = (uint64_t)sqlite3_column_int64(st, 0);
+        due->generation = (uint32_t)sqlite3_column_int64(st, 1);
+    }
+    struct finding_due *due = rows.items;
+    for (size_t i = 0; i < rows.count && !rc; i++) {
+        rc = sqlite_report_get(q, (int64_t)due[i].report_id, arena, &due[i].report, err);
+        due[i].damaged = rc == ERR_FORMAT;
+        rc = due[i].damaged ? ERR_OK : rc;
+    }
+    if (rc)
+        return rc;
+    *ret = due;
+    *ret_count = rows.count;
+    return ERR_OK;
+}
+
+enum err sqlite_read_cluster_findings(struct storage_reader *base, uint64_t cluster_id,
+                                      struct cluster_findings *ret, struct error *err)
+{
+    struct sqlite_reader *q = sqlite_reader_of(base);
+    bool row = false;
+    sqlite3_stmt *st = sql_start(&q->conn, SQL_CLUSTER_FINDINGS, err, sql_int((int64_t)cluster_id));
+    enum err rc = st ? sql_step(&q->conn, st, &row, err) : err->code;
+    if (rc)
+        return rc;
+    int64_t count = sqlite3_column_int64(st, 0);
+    double sum = (double)sqlite3_column_int64(st, 1);
+    ret->culprits = (uint64_t)count;
+    ret->mean_confidence = count ? sum / (double)count / FIGURES_WEIGHT_ONE : (double)NAN;
+    ret->deadlocks = (uint64_t)sqlite3_column_int64(st, 2);
+    sql_end(st);
+    return ERR_OK;
+}
