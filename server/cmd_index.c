@@ -34,6 +34,7 @@ struct arguments {
     bool digested;
     uint8_t sha256[SHA256_SIZE]; /* where `digested` */
     bool keep_maps;
+    bool nameless;
     bool limited;
     struct child_limits limits;
 };
@@ -46,7 +47,8 @@ enum {
     OPT_SHA256,
     OPT_MAP,
     OPT_KEEP_MAPS,
-    OPT_KNOWN
+    OPT_KNOWN,
+    OPT_NAMELESS
 };
 
 static const struct option OPTIONS[] = {
@@ -59,6 +61,7 @@ static const struct option OPTIONS[] = {
     {"symbol-map", required_argument, NULL, OPT_MAP},
     {"keep-maps", no_argument, NULL, OPT_KEEP_MAPS},
     {"known", required_argument, NULL, OPT_KNOWN},
+    {"nameless", no_argument, NULL, OPT_NAMELESS},
     {NULL, 0, NULL, 0},
 };
 
@@ -104,6 +107,9 @@ static int parse_option(int option, const char *value, struct arguments *a)
         return CMD_OK;
     case OPT_KEEP_MAPS:
         a->keep_maps = true;
+        return CMD_OK;
+    case OPT_NAMELESS:
+        a->nameless = true;
         return CMD_OK;
     case OPT_KNOWN:
         a->known = value;
@@ -270,6 +276,7 @@ static int index_with(const struct arguments *a, const struct parallel_for *para
         .parallel = parallel,
         .keep_objects = a->objects,
         .keep_maps = a->keep_maps,
+        .nameless = a->nameless,
         .maps = maps,
         .known = a->known ? is_known : NULL,
         .known_ctx = &known,
@@ -330,8 +337,9 @@ static int run(int argc, char **argv)
 const struct cmd cmd_index = {
     .name = "index",
     .help = "symbol files to index files: dSYM, Mach-O, ELF; bare, zip, tar, gzip",
-    .synopsis = "FILE -o DIR [--symbol-map FILE|DIR] [--jobs N] [--objects] [--sha256 HEX]\n"
-                "             [--name NAME] [--keep-maps] [--known FILE] [--limits LIST]",
+    .synopsis =
+        "FILE -o DIR [--symbol-map FILE|DIR] [--jobs N] [--objects] [--sha256 HEX]\n"
+        "             [--name NAME] [--nameless] [--keep-maps] [--known FILE] [--limits LIST]",
     .details =
         "FILE: a dSYM (folder), an archive with dSYMs at any depth, or an object file.\n"
         "Writes DIR/UUID.gsym for each architecture slice of each object file in FILE\n"
@@ -352,6 +360,7 @@ const struct cmd cmd_index = {
         "  --objects         also leave each object file in DIR, named by its SHA-256\n"
         "  --sha256 HEX      of FILE, where it is an object and has been hashed already\n"
         "  --name NAME       of a bare object that says none itself (default: FILE's name)\n"
+        "  --nameless        index libraries, too, of whose functions only the starts are known\n"
         "  --keep-maps       also leave symbol maps of FILE in DIR\n"
         "  --known FILE      SHA-256 digests, 32 bytes each: such objects are not indexed anew\n"
         "  --limits LIST     data=BYTES,cpu=SECONDS,file=BYTES: give up everything else, as\n"

@@ -87,8 +87,13 @@ static enum err make_dir(const char *path, struct error *err)
     return error_errno(err, errno, "cannot make folder %s", path);
 }
 
+/* This thread's files are synced later, together. */
+static _Thread_local bool batching;
+
 static enum err sync_dir(const char *path, struct error *err)
 {
+    if (batching)
+        return ERR_OK;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return error_errno(err, errno, "cannot open folder %s", path);
@@ -175,6 +180,8 @@ void blob_store_close(struct blob_store *b)
 
 static enum err sync_file(const char *path, struct error *err)
 {
+    if (batching)
+        return ERR_OK;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return error_errno(err, errno, "cannot open %s", path);
@@ -204,6 +211,31 @@ static enum err install(struct blob_store *b, const char *from, const char *to, 
     if (rename(from, to))
         return error_errno(err, errno, "cannot move a file to %s", to);
     return sync_dir(dir, err);
+}
+
+/* The whole file system: thousands of small files cost one commit of its journal instead of one
+ * each. */
+static enum err sync_all(struct blob_store *b, struct error *err)
+{
+    int fd = open(b->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return error_errno(err, errno, "cannot open folder %s", b->dir);
+    int failed = syncfs(fd) ? errno : 0;
+    close(fd);
+    return failed ? error_errno(err, failed, "cannot sync folder %s", b->dir) : ERR_OK;
+}
+
+enum err blob_store_batch(struct blob_store *b, struct error *err)
+{
+    enum err rc = sync_all(b, err);
+    batching = rc == ERR_OK;
+    return rc;
+}
+
+enum err blob_store_batch_end(struct blob_store *b, enum err rc, struct error *err)
+{
+    batching = false;
+    return rc == ERR_OK ? sync_all(b, err) : rc;
 }
 
 enum err blob_store_install_index(struct blob_store *b, const char *from, const struct uuid *uuid,

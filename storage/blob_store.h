@@ -40,6 +40,12 @@ bool blob_store_spool_path(const struct blob_store *b, const char *name, char *p
 bool blob_store_object_index_path(const struct blob_store *b, const struct uuid *uuid,
                                   const uint8_t sha256[SHA256_SIZE], char *path, size_t size);
 
+/* Many files at once: from blob_store_batch() on what this thread moves into place is synced together,
+ * by blob_store_batch_end(), whether or not it all went well (`rc`). A crash before that may lose what
+ * was moved, so nothing is told of it to anybody. blob_store_batch() itself syncs what was written. */
+enum err blob_store_batch(struct blob_store *b, struct error *err);
+enum err blob_store_batch_end(struct blob_store *b, enum err rc, struct error *err);
+
 /* Moves a finished file into place. */
 enum err blob_store_install_index(struct blob_store *b, const char *from, const struct uuid *uuid,
                                   struct error *err);

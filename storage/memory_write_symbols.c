@@ -234,13 +234,16 @@ enum err mem_write_repend(struct mem_storage *m, struct write_op *op, struct err
 {
     struct mem_state *s = m->work;
     struct op_repend *o = &op->u.repend;
-    struct news uuids = {calloc(s->members_count + 1, sizeof(struct uuid)), 0};
+    struct news uuids = {calloc(s->members_count + o->other_count + 1, sizeof(struct uuid)), 0};
     if (!uuids.items)
         return mem_no_memory(err);
-    note(&uuids, &o->uuid);
-    for (size_t i = 0; i < s->members_count; i++) {
-        if (uuid_equal(&s->members[i].uuid, &o->uuid))
-            note(&uuids, &s->members[i].group);
+    for (size_t k = 0; k <= o->other_count; k++) {
+        const struct uuid *uuid = k ? &o->others[k - 1] : &o->uuid;
+        note(&uuids, uuid);
+        for (size_t i = 0; i < s->members_count; i++) {
+            if (uuid_equal(&s->members[i].uuid, uuid))
+                note(&uuids, &s->members[i].group);
+        }
     }
     enum err rc = repend(s, &uuids, o, err);
     free(uuids.items);

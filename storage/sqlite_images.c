@@ -105,24 +105,33 @@ static enum err range_end(struct sqlite_storage *s, struct repend *r, uint64_t *
     return rc;
 }
 
+/* Sorts, drops doubles, and all but the lowest that one call turns back and one more. */
+static size_t settle_ids(uint64_t *ids, size_t count)
+{
+    size_t kept = 0;
+    qsort(ids, count, sizeof(*ids), by_id);
+    for (size_t i = 0; i < count && kept <= REPEND_CHUNK; i++) {
+        if (i == 0 || ids[i] != ids[i - 1])
+            ids[kept++] = ids[i];
+    }
+    return kept;
+}
+
 enum err sqlite_repend(struct sqlite_storage *s, struct repend *r, struct error *err)
 {
-    size_t count = 0;
     size_t kept = 0;
     uint64_t end = INT64_MAX;
     enum err rc = ERR_OK;
-    uint64_t *ids =
-        arena_array(&s->scratch, r->uuids->count * (REPEND_CHUNK + 1) + 1, sizeof(*ids));
+    uint64_t *ids = arena_array(&s->scratch, 2 * (REPEND_CHUNK + 1), sizeof(*ids));
     if (!ids)
         return error_set(err, ERR_NO_MEMORY, "no memory for stacks to turn back");
     if (r->all_users)
         rc = range_end(s, r, &end, err);
-    for (size_t i = 0; i < r->uuids->count && !rc; i++)
-        rc = collect(s, r, i, end, ids, &count, err);
-    qsort(ids, count, sizeof(*ids), by_id);
-    for (size_t i = 0; i < count; i++) {
-        if (i == 0 || ids[i] != ids[i - 1])
-            ids[kept++] = ids[i];
+    for (size_t i = 0; i < r->uuids->count && !rc; i++) {
+        size_t before = kept;
+        rc = collect(s, r, i, end, ids, &kept, err);
+        if (kept > before)
+            kept = settle_ids(ids, kept);
     }
     r->more = r->all_users ? end > r->after_id : kept > REPEND_CHUNK;
     if (kept > REPEND_CHUNK)

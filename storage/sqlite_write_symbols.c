@@ -128,6 +128,11 @@ enum err sqlite_write_repend(struct sqlite_storage *s, struct write_op *op, stru
     enum err rc = uuid_list_add(&uuids, &s->scratch, &o->uuid, err);
     if (!rc)
         rc = sqlite_groups_of(s, &o->uuid, &uuids, err);
+    for (size_t i = 0; i < o->other_count && !rc; i++) {
+        rc = uuid_list_add(&uuids, &s->scratch, &o->others[i], err);
+        if (!rc)
+            rc = sqlite_groups_of(s, &o->others[i], &uuids, err);
+    }
     struct repend r = {.uuids = &uuids, .all_users = o->all_users, .after_id = o->after_id};
     if (!rc)
         rc = sqlite_repend(s, &r, err);

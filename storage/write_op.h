@@ -231,7 +231,9 @@ struct op_upload_state {
 
 #define REPEND_CHUNK 2000
 struct op_repend {
-    struct uuid uuid;  /* image or slide group whose facts changed */
+    struct uuid uuid;          /* image or slide group whose facts changed */
+    const struct uuid *others; /* more of them, NULL */
+    size_t other_count;
     bool all_users;    /* also stacks that did not miss it (its index was replaced or removed) */
     uint64_t after_id; /* in: stacks above this id; out: where the next chunk begins */
     bool more;         /* result */

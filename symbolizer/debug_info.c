@@ -321,6 +321,8 @@ enum err debug_info_build(const struct object *o, const struct parallel_for *par
     code = object_symbols(o, &info->symbol_texts, &t.symbols, &t.count, err);
     if (code)
         goto out;
+    for (size_t i = 0; i < t.count; i++)
+        info->counts.nameless += !*t.symbols[i].name;
     code = assemble(info, &t, err);
 out:
     dwarf_close(d);

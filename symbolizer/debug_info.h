@@ -28,6 +28,7 @@ struct debug_info_counts {
     uint64_t inlines;
     uint64_t units;
     uint64_t damaged_units;
+    uint64_t nameless; /* functions of which only LC_FUNCTION_STARTS knows; not among `functions` */
     uint64_t hidden;   /* names of functions that stayed `__hidden#N_` */
     char warning[256]; /* first thing that was given up, "" when all was read */
 };

@@ -43,6 +43,8 @@ static size_t offset_size(uint64_t spread)
 /* LLVM takes the image's base, too, so that offsets are those of the image. */
 static uint64_t base_address(const struct debug_info *d, const struct object_info *object)
 {
+    if (d->function_count == 0)
+        return object->text_vmaddr;
     uint64_t first = d->functions[0].start;
     return object->text_vmaddr < first ? object->text_vmaddr : first;
 }
@@ -59,7 +61,8 @@ static void write_header(const struct debug_info *d, const struct object_info *o
     }
     memcpy(uuid, id, id_size);
     l->base = base_address(d, object);
-    l->offset_size = offset_size(d->functions[d->function_count - 1].start - l->base);
+    uint64_t last = d->function_count ? d->functions[d->function_count - 1].start : l->base;
+    l->offset_size = offset_size(last - l->base);
     buf_u32(out, GSYM_MAGIC);
     buf_u16(out, GSYM_VERSION);
     buf_u8(out, (uint8_t)l->offset_size);
@@ -198,8 +201,6 @@ enum err gsym_write(const struct debug_info *d, const struct object_info *object
     struct buf head;
     struct layout l;
     struct gsym_sink sink;
-    if (d->function_count == 0)
-        return error_set(err, ERR_NOT_FOUND, "no functions: neither DWARF nor a symbol table");
     if (d->function_count > UINT32_MAX / 8)
         return error_set(err, ERR_LIMIT, "%zu functions are too many", d->function_count);
     buf_init(&head, HEAD_BYTES_MAX);

@@ -168,11 +168,16 @@ static enum err write_index(struct index_run *r, const struct object *o, struct 
     slice->hidden = counts->hidden;
     if (!*warning)
         snprintf(warning, warning_size, "%s", counts->warning);
+    if (counts->functions == 0 && !*warning)
+        snprintf(warning, warning_size,
+                 "no symbol table: its %" PRIu64 " functions have no names; addresses are placed, "
+                 "not named",
+                 counts->nameless);
     if (counts->hidden > 0 && !*warning)
         tell_hidden(r, o, counts->hidden, warning, warning_size);
     if (counts->hidden > 0 && r->more_to_come && !object_symbol_map(o))
         e = error_set(err, ERR_BUSY, "a symbol map may follow");
-    else if (counts->functions == 0)
+    else if (counts->functions == 0 && !(r->options->nameless && counts->nameless > 0))
         e = error_set(err, ERR_INVALID, "no functions: neither debug information nor symbols%s%s",
                       *warning ? ": " : "", warning);
     else if (!index_path(r, index_file, path))

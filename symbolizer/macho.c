@@ -14,6 +14,7 @@
 #define NLIST_64       16
 #define UUID_LC_SIZE   24
 #define DSYM_SEGMENT   "__DWARF"
+#define REDACTED       "<redacted>"
 #define FOUR_GIGABYTES ((uint64_t)1 << 32)
 
 struct dwarf_section {
@@ -502,6 +503,11 @@ static bool read_symbol(const struct macho *m, struct cursor *c, struct object_s
     const char *text = cursor_cstr(&strings);
     if (!text)
         return false;
+    if (strcmp(text, REDACTED) == 0) {
+        /* A local function of the shared cache: it bounds its neighbours. */
+        *ret = (struct object_symbol){.address = address, .name = ""};
+        return true;
+    }
     text = symbol_map_symbol(m->map, text);
     if (!*text)
         return false;

@@ -143,8 +143,7 @@ static int create_temp(const struct index_run *r, struct error *err)
 }
 
 /* The temporary file gets its name, or goes (NULL). */
-static enum err settle_temp(const struct index_run *r, int fd, const char *keep_as,
-                            struct error *err)
+static enum err settle_temp(const struct index_run *r, const char *keep_as, struct error *err)
 {
     char from[INDEX_PATH_SIZE], to[INDEX_PATH_SIZE];
     if (!index_path(r, TEMP_NAME, from))
@@ -155,7 +154,7 @@ static enum err settle_temp(const struct index_run *r, int fd, const char *keep_
     }
     if (!index_path(r, keep_as, to))
         return error_set(err, ERR_INVALID, "the path of the output folder is too long");
-    if (fsync(fd) != 0 || rename(from, to) != 0) {
+    if (rename(from, to) != 0) {
         enum err e = error_errno(err, errno, "cannot keep an object");
         unlink(from);
         return e;
@@ -202,15 +201,15 @@ static enum err check_map(const char *path, const char *member, enum symbol_map_
 }
 
 /* ERR_FORMAT and the like are the file's fault, and end nothing. */
-static enum err take_map(struct index_run *r, int fd, enum symbol_map_file kind,
-                         const struct uuid *uuid, struct error *err)
+static enum err take_map(struct index_run *r, enum symbol_map_file kind, const struct uuid *uuid,
+                         struct error *err)
 {
     char temp[INDEX_PATH_SIZE], path[INDEX_PATH_SIZE], name[SYMBOL_MAP_FILE_SIZE];
     symbol_maps_file_name(kind, uuid, name);
     if (!index_path(r, TEMP_NAME, temp) || !index_path(r, name, path))
         return error_set(err, ERR_IO, "the path of the output folder is too long");
     enum err e = check_map(temp, r->member, kind, err);
-    if (e == ERR_OK && (fsync(fd) != 0 || rename(temp, path) != 0))
+    if (e == ERR_OK && rename(temp, path) != 0)
         return error_errno(err, errno, "cannot keep a symbol map");
     if (e != ERR_OK)
         return e;
@@ -225,12 +224,12 @@ static enum err take_map(struct index_run *r, int fd, enum symbol_map_file kind,
     return e;
 }
 
-static enum err close_map(struct index_run *r, int fd, struct error *err)
+static enum err close_map(struct index_run *r, struct error *err)
 {
     struct uuid uuid = {{0}};
     struct error why = {.code = ERR_OK};
     enum symbol_map_file kind = symbol_maps_kind(r->member, &uuid);
-    enum err e = take_map(r, fd, kind, &uuid, &why);
+    enum err e = take_map(r, kind, &uuid, &why);
     if (e == ERR_IO || e == ERR_NO_MEMORY)
         return error_set(err, e, "%s", why.text);
     if (e == ERR_OK) {
@@ -251,7 +250,7 @@ static enum err close_map(struct index_run *r, int fd, struct error *err)
         r->slice(r->ctx, &slice);
     }
     struct error ignored;
-    return settle_temp(r, fd, NULL, &ignored);
+    return settle_temp(r, NULL, &ignored);
 }
 
 static bool is_object(int fd)
@@ -270,7 +269,7 @@ static enum err close_member(void *ctx, int fd, bool complete, struct error *err
     enum err e = ERR_OK;
     size_t put_off_before = r->later_count;
     if (complete && !is_object(fd)) {
-        e = close_map(r, fd, err);
+        e = close_map(r, err);
         close(fd);
         return e;
     }
@@ -280,7 +279,7 @@ static enum err close_member(void *ctx, int fd, bool complete, struct error *err
     struct error ignored;
     bool keep = complete && e == ERR_OK && !seen &&
                 (r->options->keep_objects || r->later_count > put_off_before);
-    enum err settled = settle_temp(r, fd, keep ? sha256 : NULL, e == ERR_OK ? err : &ignored);
+    enum err settled = settle_temp(r, keep ? sha256 : NULL, e == ERR_OK ? err : &ignored);
     close(fd);
     return e == ERR_OK ? settled : e;
 }
@@ -307,8 +306,7 @@ static enum err copy_to_temp(const struct index_run *r, int from, const char *sh
     }
     free(window);
     struct error ignored;
-    enum err settled =
-        settle_temp(r, fd, e == ERR_OK ? sha256 : NULL, e == ERR_OK ? err : &ignored);
+    enum err settled = settle_temp(r, e == ERR_OK ? sha256 : NULL, e == ERR_OK ? err : &ignored);
     close(fd);
     return e == ERR_OK ? settled : e;
 }

@@ -42,6 +42,9 @@ struct symbol_index_options {
     /* An object whose index is there: not indexed anew. NULL: none is. */
     bool (*known)(void *ctx, const uint8_t sha256[SHA256_SIZE]);
     void *known_ctx;
+    /* System libraries: one whose functions have no names (LC_FUNCTION_STARTS alone) is indexed, too.
+     * Where it lies in memory is worth knowing. Of an app it would only hide that symbols are missing. */
+    bool nameless;
     const char *name; /* of a bare object that has none itself; NULL: the base name of `path` */
 };
 

@@ -104,6 +104,8 @@ static int start(struct run *r, struct pipes *p)
     argv[n++] = "--keep-maps";
     if (c->keep_objects)
         argv[n++] = "--objects";
+    if (c->nameless)
+        argv[n++] = "--nameless";
     if (c->maps_dir) {
         argv[n++] = "--symbol-map";
         argv[n++] = c->maps_dir;

@@ -37,6 +37,7 @@ struct index_child {
     uint32_t wall_s;
     bool keep_objects;
     uint8_t sha256[SHA256_SIZE]; /* of the upload */
+    bool nameless;               /* libraries without names are indexed, too */
     const char *maps_dir;        /* symbol maps that are known; NULL: none */
     const char *known; /* file of digests whose objects are not indexed anew; NULL: none */
     int stop_fd;       /* readable: end the child */

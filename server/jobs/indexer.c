@@ -51,6 +51,7 @@
 #define WORK_ARENA ((size_t)256 * 1024 * 1024)
 #define WAIT_ARENA ((size_t)16 * 1024 * 1024)
 #define OP_ARENA   ((size_t)64 * 1024)
+#define BATCH_FROM 16 /* slices, above which files are synced together */
 
 struct indexer {
     struct writer *writer;
@@ -154,16 +155,18 @@ static enum err write_state(struct indexer *x, uint64_t id, enum upload_state st
     return rc;
 }
 
-/* Turns the stacks of one UUID back to pending, chunk by chunk. */
-static enum err repend(struct indexer *x, const struct uuid *uuid, bool all_users,
+/* Turns the stacks of these UUIDs back to pending, chunk by chunk. */
+static enum err repend(struct indexer *x, const struct uuid *uuids, size_t count, bool all_users,
                        struct error *err)
 {
-    struct write_op *op = write_op_new(WRITE_REPEND, OP_ARENA);
+    struct write_op *op = count > 0 ? write_op_new(WRITE_REPEND, OP_ARENA) : NULL;
     enum err rc = ERR_OK;
+    if (count == 0)
+        return ERR_OK;
     if (!op)
         return error_set(err, ERR_NO_MEMORY, "no memory for a change");
-    op->u.repend.uuid = *uuid;
-    op->u.repend.all_users = all_users;
+    op->u.repend = (struct op_repend){
+        .uuid = uuids[0], .others = uuids + 1, .other_count = count - 1, .all_users = all_users};
     do {
         op->u.repend.more = false;
         op->u.repend.count = 0;
@@ -176,8 +179,8 @@ static enum err repend(struct indexer *x, const struct uuid *uuid, bool all_user
 /* What was in use of these UUIDs is lost. */
 static enum err queue_refits(struct indexer *x, const struct installed *what, struct error *err)
 {
-    struct write_op *op = write_op_new(WRITE_REFIT, OP_ARENA * 4);
-    struct uuid *uuids = op ? arena_array(op->arena, what->count + 1, sizeof(*uuids)) : NULL;
+    struct write_op *op = write_op_new(WRITE_REFIT, OP_ARENA);
+    struct uuid *uuids = op ? arena_array(x->arena, what->count + 1, sizeof(*uuids)) : NULL;
     enum err rc = uuids ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for a change");
     for (size_t i = 0; rc == ERR_OK && i < what->count; i++) {
         if (what->refit[i])
@@ -193,10 +196,15 @@ static enum err queue_refits(struct indexer *x, const struct installed *what, st
 
 static enum err repend_installed(struct indexer *x, const struct installed *what, struct error *err)
 {
-    enum err rc = ERR_OK;
-    for (size_t i = 0; rc == ERR_OK && i < what->count; i++) {
-        if (what->slices[i].installed)
-            rc = repend(x, &what->slices[i].uuid, what->replaced[i], err);
+    struct uuid *uuids = arena_array(x->arena, what->count + 1, sizeof(*uuids));
+    enum err rc = uuids ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for a change");
+    for (int replaced = 0; rc == ERR_OK && replaced <= 1; replaced++) {
+        size_t count = 0;
+        for (size_t i = 0; i < what->count; i++) {
+            if (what->slices[i].installed && what->replaced[i] == (replaced != 0))
+                uuids[count++] = what->slices[i].uuid;
+        }
+        rc = repend(x, uuids, count, replaced != 0, err);
     }
     return rc;
 }
@@ -239,7 +247,13 @@ static enum err finish_upload(struct indexer *x, const struct upload_row *row, c
                                .work_dir = work_dir,
                                .keep_objects = x->options.keep_objects};
     struct installed what = {.count = 0};
-    enum err rc = index_install(&in, told->slices, told->slice_count, x->arena, &what, err);
+    bool many = told->slice_count > BATCH_FROM;
+    enum err rc = many ? blob_store_batch(x->blobs, err) : ERR_OK;
+    if (rc != ERR_OK)
+        return rc;
+    rc = index_install(&in, told->slices, told->slice_count, x->arena, &what, err);
+    if (many)
+        rc = blob_store_batch_end(x->blobs, rc, err);
     if (rc != ERR_OK)
         return rc;
     if (what.indexed == 0) {
@@ -349,7 +363,7 @@ static enum err refit(struct indexer *x, const struct refit_row *row, struct err
     enum err rc = index_refit(&in, &row->uuid, x->arena, &r, err);
     bool turn = r.changed || row->deleted;
     if (rc == ERR_OK && turn)
-        rc = repend(x, &row->uuid, row->deleted, err);
+        rc = repend(x, &row->uuid, 1, row->deleted, err);
     if (rc == ERR_OK)
         rc = tell_refitted(x, &r, err);
     if (rc != ERR_OK)
@@ -357,7 +371,7 @@ static enum err refit(struct indexer *x, const struct refit_row *row, struct err
     metrics_add(x->metrics, METRIC_REFITS, 1);
     log_info("index chosen anew", "uuid=%s slice=%" PRIu64 " made=%d lost=%zu",
              uuid_format(&row->uuid, text), r.op.slice_id, r.made_anew, r.op.lost_count);
-    return turn ? repend(x, &row->uuid, row->deleted, err) : ERR_OK;
+    return turn ? repend(x, &row->uuid, 1, row->deleted, err) : ERR_OK;
 }
 
 /* The next UUID that is queued, after the one that failed last. *ret_more: look again at once. */

@@ -77,7 +77,7 @@ class Daemon:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def request(self, method, path, body=None, headers=None, token=True):
-        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=60)
+        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=300)
         headers = dict(headers or {})
         if token and 'Authorization' not in headers:
             headers['Authorization'] = 'Bearer ' + (token if isinstance(token, str) else self.token)
