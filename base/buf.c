@@ -7,8 +7,6 @@
 
 #include "base/utf8.h"
 
-#define NUMBER_MAX 10 /* bytes of a number of 64 bits in LEB128 */
-
 void buf_init(struct buf *b, size_t limit)
 {
     memset(b, 0, sizeof(*b));
@@ -66,12 +64,6 @@ char *buf_reserve(struct buf *b, size_t len)
     return b->data + b->len;
 }
 
-void buf_grow(struct buf *b, size_t len)
-{
-    b->len += len;
-    b->data[b->len] = 0;
-}
-
 bool buf_put(struct buf *b, const void *data, size_t len)
 {
     char *p = buf_reserve(b, len);
@@ -116,37 +108,20 @@ bool buf_printf(struct buf *b, const char *fmt, ...)
     return true;
 }
 
-/* Where NUMBER_MAX bytes can be written without a question; NULL: ask buf_put(). What there is room
- * for is within the limit. */
-static inline uint8_t *roomy(struct buf *b)
+bool buf_uleb_slow(struct buf *b, uint64_t v)
 {
-    return !b->failed && b->cap > b->len + NUMBER_MAX ? (uint8_t *)b->data + b->len : NULL;
-}
-
-static inline bool put_number(struct buf *b, uint8_t *room, const uint8_t *bytes, size_t n)
-{
-    if (!room)
-        return buf_put(b, bytes, n);
-    buf_grow(b, n);
-    return true;
-}
-
-bool buf_uleb(struct buf *b, uint64_t v)
-{
-    uint8_t bytes[NUMBER_MAX];
-    uint8_t *room = roomy(b);
-    uint8_t *p = room ? room : bytes;
+    uint8_t bytes[BUF_NUMBER_MAX];
     size_t n = 0;
     for (; v >= 0x80; v >>= 7)
-        p[n++] = (uint8_t)(v | 0x80);
-    p[n++] = (uint8_t)v;
-    return put_number(b, room, bytes, n);
+        bytes[n++] = (uint8_t)(v | 0x80);
+    bytes[n++] = (uint8_t)v;
+    return buf_put(b, bytes, n);
 }
 
 bool buf_sleb(struct buf *b, int64_t v)
 {
-    uint8_t bytes[NUMBER_MAX];
-    uint8_t *room = roomy(b);
+    uint8_t bytes[BUF_NUMBER_MAX];
+    uint8_t *room = buf_roomy(b);
     uint8_t *p = room ? room : bytes;
     size_t n = 0;
     for (bool more = true; more;) {
@@ -155,37 +130,18 @@ bool buf_sleb(struct buf *b, int64_t v)
         more = !((v == 0 && !(byte & 0x40)) || (v == -1 && (byte & 0x40)));
         p[n++] = (uint8_t)(byte | (more ? 0x80 : 0));
     }
-    return put_number(b, room, bytes, n);
+    if (!room)
+        return buf_put(b, bytes, n);
+    buf_grow(b, n);
+    return true;
 }
 
-static inline bool put_le(struct buf *b, uint64_t v, size_t n)
+bool buf_le_slow(struct buf *b, uint64_t v, size_t n)
 {
-    uint8_t bytes[NUMBER_MAX];
-    uint8_t *room = roomy(b);
-    uint8_t *p = room ? room : bytes;
+    uint8_t bytes[BUF_NUMBER_MAX];
     for (size_t i = 0; i < n; i++)
-        p[i] = (uint8_t)(v >> (8 * i));
-    return put_number(b, room, bytes, n);
-}
-
-bool buf_u8(struct buf *b, uint8_t v)
-{
-    return put_le(b, v, 1);
-}
-
-bool buf_u16(struct buf *b, uint16_t v)
-{
-    return put_le(b, v, 2);
-}
-
-bool buf_u32(struct buf *b, uint32_t v)
-{
-    return put_le(b, v, 4);
-}
-
-bool buf_u64(struct buf *b, uint64_t v)
-{
-    return put_le(b, v, 8);
+        bytes[i] = (uint8_t)(v >> (8 * i));
+    return buf_put(b, bytes, n);
 }
 
 static inline bool json_plain(unsigned char c)

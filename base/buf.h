@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define BUF_NUMBER_MAX 10 /* bytes of a number of 64 bits in LEB128 */
+
 struct buf {
     char *data;
     size_t len;
@@ -37,16 +39,69 @@ bool buf_putc(struct buf *b, char c);
 bool buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Room for `len` more bytes; a pointer to write to before buf_grow(), NULL past the limit. */
 char *buf_reserve(struct buf *b, size_t len);
-void buf_grow(struct buf *b, size_t len);
+static inline void buf_grow(struct buf *b, size_t len)
+{
+    b->len += len;
+    b->data[b->len] = 0;
+}
+
+/* Where a number can be written without a question, all BUF_NUMBER_MAX bytes of it; NULL: ask. What
+ * there is room for is within the limit. */
+static inline uint8_t *buf_roomy(struct buf *b)
+{
+    return !b->failed && b->cap > b->len + BUF_NUMBER_MAX ? (uint8_t *)b->data + b->len : NULL;
+}
 
 /* LEB128, as DWARF 5 section 7.6 describes it. */
-bool buf_uleb(struct buf *b, uint64_t v);
+bool buf_uleb_slow(struct buf *b, uint64_t v);
 bool buf_sleb(struct buf *b, int64_t v);
+
+static inline bool buf_uleb(struct buf *b, uint64_t v)
+{
+    uint8_t *p = buf_roomy(b);
+    if (!p)
+        return buf_uleb_slow(b, v);
+    size_t n = 0;
+    for (; v >= 0x80; v >>= 7)
+        p[n++] = (uint8_t)(v | 0x80);
+    p[n++] = (uint8_t)v;
+    buf_grow(b, n);
+    return true;
+}
+
 /* Little endian. */
-bool buf_u8(struct buf *b, uint8_t v);
-bool buf_u16(struct buf *b, uint16_t v);
-bool buf_u32(struct buf *b, uint32_t v);
-bool buf_u64(struct buf *b, uint64_t v);
+bool buf_le_slow(struct buf *b, uint64_t v, size_t n);
+
+static inline bool buf_le(struct buf *b, uint64_t v, size_t n)
+{
+    uint8_t *p = buf_roomy(b);
+    if (!p)
+        return buf_le_slow(b, v, n);
+    for (size_t i = 0; i < n; i++)
+        p[i] = (uint8_t)(v >> (8 * i));
+    buf_grow(b, n);
+    return true;
+}
+
+static inline bool buf_u8(struct buf *b, uint8_t v)
+{
+    return buf_le(b, v, 1);
+}
+
+static inline bool buf_u16(struct buf *b, uint16_t v)
+{
+    return buf_le(b, v, 2);
+}
+
+static inline bool buf_u32(struct buf *b, uint32_t v)
+{
+    return buf_le(b, v, 4);
+}
+
+static inline bool buf_u64(struct buf *b, uint64_t v)
+{
+    return buf_le(b, v, 8);
+}
 
 /* A JSON string with its quotes; control characters, quotes and backslashes escaped, bytes that are
  * no UTF-8 replaced by U+FFFD. NULL prints null. */

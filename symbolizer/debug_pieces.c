@@ -198,10 +198,21 @@ static bool push_symbol(const struct symtab *t, const struct symtab_function *f,
     return true;
 }
 
-static int compare_pieces(const void *a, const void *b)
+/* The first `count` pieces and the others ascend, each by themselves: merges them. */
+static bool merge_pieces(struct debug_pieces *p, size_t count)
 {
-    const struct debug_piece *x = a, *y = b;
-    return x->start < y->start ? -1 : x->start > y->start;
+    struct debug_piece *merged = malloc(p->count * sizeof(*merged));
+    size_t a = 0, b = count;
+    if (!merged)
+        return false;
+    for (size_t i = 0; i < p->count; i++) {
+        bool first = b == p->count || (a < count && p->items[a].start <= p->items[b].start);
+        merged[i] = p->items[first ? a++ : b++];
+    }
+    free(p->items);
+    p->items = merged;
+    p->cap = p->count;
+    return true;
 }
 
 static bool add_symbols(const struct debug_info *info, const struct symtab *t,
@@ -219,8 +230,8 @@ static bool add_symbols(const struct debug_info *info, const struct symtab *t,
     good = symtab_fill(t, known, known_count, &list);
     for (size_t i = 0; good && i < list.count; i++)
         good = push_symbol(t, &list.items[i], orphans, orphan_count, &next, ret);
-    if (good && list.count > 0)
-        qsort(ret->items, ret->count, sizeof(ret->items[0]), compare_pieces);
+    if (good && ret->count > known_count)
+        good = merge_pieces(ret, known_count);
 out:
     free(orphans);
     free(known);

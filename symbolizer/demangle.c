@@ -57,6 +57,15 @@ static bool demangle_swift_name(const char *name, enum swift_form form, char *ou
     return true;
 }
 
+static bool starts(const char *name, const char *prefix)
+{
+    while (*prefix && *name == *prefix) {
+        name++;
+        prefix++;
+    }
+    return *prefix == 0;
+}
+
 static bool demangle_by(const char *name, bool own, char *out, size_t size)
 {
     if (strlen(name) > DEMANGLE_INPUT_MAX)
@@ -65,8 +74,7 @@ static bool demangle_by(const char *name, bool own, char *out, size_t size)
         return demangle_swift_name(name, SWIFT_SIMPLIFIED, out, size);
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         const struct rule *r = &rules[i];
-        if (strncmp(name, r->prefix, strlen(r->prefix)) == 0 &&
-            (own ? r->own : r->demangle)(name + r->skip, out, size))
+        if (starts(name, r->prefix) && (own ? r->own : r->demangle)(name + r->skip, out, size))
             return true;
     }
     return false;

@@ -6,7 +6,7 @@ uint16_t cxx_parse_source_name(struct cxx_parser *s)
 {
     static const char anonymous[] = "(anonymous namespace)";
     uint32_t length;
-    if (!cxx_take_number(s, &length) || length == 0 || strnlen(s->p, length) < length)
+    if (!cxx_take_number(s, &length) || length == 0 || length > (size_t)(s->end - s->p))
         return 0;
     const char *text = s->p;
     s->p += length;

@@ -138,6 +138,7 @@ bool cxx_parse(const char *name, struct cxx_tree *ret)
 {
     struct cxx_parser s;
     s.p = name + 2;
+    s.end = s.p + strlen(s.p);
     s.t = ret;
     s.sub_count = 0;
     s.last_name = 0;

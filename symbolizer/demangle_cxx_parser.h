@@ -26,6 +26,7 @@ struct cxx_effort {
 /* One name at work. */
 struct cxx_parser {
     const char *p;
+    const char *end; /* the NUL */
     struct cxx_tree *t;
     uint16_t subs[CXX_SUBS_MAX];
     uint16_t sub_count;

@@ -51,7 +51,7 @@ uint16_t cxx_qualify(struct cxx_parser *s, const uint8_t *kinds, size_t count, u
 size_t cxx_take_qualifiers(struct cxx_parser *s, uint8_t kinds[3])
 {
     size_t count = 0;
-    for (; count < 3 && *s->p && strchr("rVK", *s->p); s->p++)
+    for (; count < 3 && (*s->p == 'r' || *s->p == 'V' || *s->p == 'K'); s->p++)
         kinds[count++] = *s->p == 'r' ? CXX_RESTRICT : *s->p == 'V' ? CXX_VOLATILE : CXX_CONST;
     return count;
 }

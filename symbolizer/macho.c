@@ -485,7 +485,8 @@ static bool in_code(const struct macho *m, uint64_t address)
     return false;
 }
 
-/* The next entry, if it is a function; `c` stands behind it in any case. */
+/* The next entry, if it is a function; `c` stands behind it in any case. Without `ret` its name is not
+ * looked at. */
 static bool read_symbol(const struct macho *m, struct cursor *c, struct object_symbol *ret)
 {
     uint32_t name = cursor_u32(c, m->swap);
@@ -498,7 +499,11 @@ static bool read_symbol(const struct macho *m, struct cursor *c, struct object_s
     if (m->thumb)
         address &= ~(uint64_t)1;
     struct cursor strings = m->strings;
-    if (!in_code(m, address) || !cursor_skip(&strings, name))
+    if (!in_code(m, address))
+        return false;
+    if (!ret)
+        return true;
+    if (!cursor_skip(&strings, name))
         return false;
     const char *text = cursor_cstr(&strings);
     if (!text)
@@ -526,14 +531,14 @@ static bool read_start(struct cursor *c, uint64_t *address)
     return delta != 0 && !c->overrun;
 }
 
-/* Both passes see the same: the first counts, the second (`ret` not NULL) keeps. */
+/* The first pass counts, too many where names are missing; the second (`ret` not NULL) keeps. */
 static size_t each_symbol(const struct macho *m, struct object_symbol *ret)
 {
     struct object_symbol s;
     size_t n = 0;
     struct cursor c = m->symbols;
     while (cursor_left(&c) > 0) {
-        if (read_symbol(m, &c, &s)) {
+        if (read_symbol(m, &c, ret ? &s : NULL)) {
             if (ret)
                 ret[n] = s;
             n++;

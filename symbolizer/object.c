@@ -8,6 +8,7 @@
 #include "symbolizer/elf.h"
 #include "symbolizer/macho.h"
 #include "symbolizer/object_reader.h"
+#include "symbolizer/radix.h"
 
 struct object {
     const struct object_reader *reader;
@@ -186,6 +187,30 @@ static int compare_symbols(const void *a, const void *b)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
+/* By address in a few passes; what shares an address is compared. NULL: no memory. */
+static struct object_symbol *sort_symbols(const struct object_symbol *s, size_t count,
+                                          struct arena *arena)
+{
+    struct object_symbol *sorted = arena_array(arena, count + 1, sizeof(*sorted));
+    struct radix_item *order = malloc((count + 1) * sizeof(*order));
+    for (size_t i = 0; order && i < count; i++)
+        order[i] = (struct radix_item){s[i].address, (uint32_t)i};
+    if (!sorted || !order || !radix_sort(order, count)) {
+        free(order);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = s[order[i].index];
+    free(order);
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && sorted[end].address == sorted[i].address;)
+            end++;
+        if (end > i + 1)
+            qsort(sorted + i, end - i, sizeof(*sorted), compare_symbols);
+    }
+    return sorted;
+}
+
 /* Drops doubles, and nameless symbols where a named one is (they sort first at an address). */
 static size_t prune_symbols(struct object_symbol *s, size_t count)
 {
@@ -211,8 +236,9 @@ enum err object_symbols(const struct object *o, struct arena *arena,
         return e;
     for (size_t i = 0; i < count; i++)
         symbols[i].place = (uint32_t)i;
-    if (count)
-        qsort(symbols, count, sizeof(*symbols), compare_symbols);
+    symbols = sort_symbols(symbols, count, arena);
+    if (!symbols)
+        return error_set(err, ERR_NO_MEMORY, "no memory for %zu symbols", count);
     *ret_count = prune_symbols(symbols, count);
     *ret = symbols;
     return ERR_OK;
