@@ -372,6 +372,7 @@ const struct storage_backend storage_backend_memory = {
     .read_stats = mem_read_stats,
     .read_symbolication = mem_read_symbolication,
     .read_hours = mem_read_hours,
+    .read_stack_weights = mem_read_stack_weights,
     .read_overlays = mem_read_overlays,
     .read_keyed_stacks = mem_read_keyed_stacks,
     .read_stack_floor = mem_read_stack_floor,

@@ -1,7 +1,8 @@
 /*
  * memory_numbers - the memory backend's side of read_hours.h and what belongs to it.
  *
- * Purpose: declares what memory_read_hours.c and memory_write_hours.c define.
+ * Purpose: declares what memory_read_hours.c, memory_write_hours.c and
+ * memory_read_stack_weights.c define.
  *
  * Threads, memory: as memory_read.h and memory_state.h say.
  */
@@ -10,6 +11,7 @@
 
 #include "storage/memory_read.h"
 #include "storage/read_hours.h"
+#include "storage/read_stack_weights.h"
 
 enum err mem_write_usage(struct mem_storage *m, struct write_op *op, struct error *err);
 enum err mem_write_hours_expire(struct mem_storage *m, struct write_op *op, struct error *err);
@@ -26,5 +28,10 @@ struct read_filter mem_usage_filter(const struct read_filter *f);
 enum err mem_read_hours(struct storage_reader *r, uint64_t cluster_id, const struct read_filter *f,
                         int64_t begin, size_t count, struct arena *arena, struct hour_row **ret,
                         int64_t *ret_known, struct error *err);
+
+enum err mem_read_stack_weights(struct storage_reader *r, uint64_t cluster_id,
+                                const struct read_filter *filters, size_t filter_count,
+                                struct arena *arena, stack_weight_visit *visit, void *ctx,
+                                struct breakdown_scope *ret_scopes, struct error *err);
 
 #endif

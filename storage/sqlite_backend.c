@@ -241,6 +241,7 @@ const struct storage_backend storage_backend_sqlite = {
     .read_stats = sqlite_read_stats,
     .read_symbolication = sqlite_read_symbolication,
     .read_hours = sqlite_read_hours,
+    .read_stack_weights = sqlite_read_stack_weights,
     .read_overlays = sqlite_read_overlays,
     .read_keyed_stacks = sqlite_read_keyed_stacks,
     .read_stack_floor = sqlite_read_stack_floor,

@@ -1,7 +1,7 @@
 /*
  * sqlite_numbers - the SQLite backend's side of read_hours.h and what belongs to it.
  *
- * Purpose: what sqlite_read_hours.c defines, and the reader's helpers that it shares.
+ * Purpose: what sqlite_read_hours.c and sqlite_read_stack_weights.c define, and the reader's helpers that it shares.
  *
  * Threads: one reader, one thread. Memory: results in the caller's arena.
  */
@@ -9,6 +9,7 @@
 #define STALLSYM_STORAGE_SQLITE_NUMBERS_H
 
 #include "storage/read_hours.h"
+#include "storage/read_stack_weights.h"
 #include "storage/sqlite_read.h"
 
 /* The first day whose hours are known; INT32_MIN: all are. */
@@ -17,5 +18,10 @@ enum err sqlite_read_hours(struct storage_reader *base, uint64_t cluster_id,
                            const struct read_filter *f, int64_t begin, size_t count,
                            struct arena *arena, struct hour_row **ret, int64_t *ret_known,
                            struct error *err);
+
+enum err sqlite_read_stack_weights(struct storage_reader *base, uint64_t cluster_id,
+                                   const struct read_filter *filters, size_t filter_count,
+                                   struct arena *arena, stack_weight_visit *visit, void *ctx,
+                                   struct breakdown_scope *ret_scopes, struct error *err);
 
 #endif

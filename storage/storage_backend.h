@@ -16,6 +16,7 @@
 #include "storage/read_config.h"
 #include "storage/read_findings.h"
 #include "storage/read_hours.h"
+#include "storage/read_stack_weights.h"
 #include "storage/storage.h"
 #include "storage/storage_read.h"
 
@@ -137,6 +138,10 @@ struct storage_backend {
                            const struct read_filter *f, int64_t begin, size_t count,
                            struct arena *arena, struct hour_row **ret, int64_t *ret_known,
                            struct error *err);
+    enum err (*read_stack_weights)(struct storage_reader *r, uint64_t cluster_id,
+                                   const struct read_filter *filters, size_t filter_count,
+                                   struct arena *arena, stack_weight_visit *visit, void *ctx,
+                                   struct breakdown_scope *ret_scopes, struct error *err);
     enum err (*read_overlays)(struct storage_reader *r, uint64_t after_version, struct arena *arena,
                               struct overlay_row **ret, size_t *ret_count, struct error *err);
     enum err (*read_keyed_stacks)(struct storage_reader *r, const char *bundle_id,

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "storage/read_findings.h"
 #include "storage/read_hours.h"
+#include "storage/read_stack_weights.h"
 #include "tests/conformance/suite.h"
 
 struct dump {
@@ -421,6 +422,37 @@ static void dump_findings_of(struct dump *d, uint64_t id)
     dump_reports_of(d, id, &f);
 }
 
+static enum err dump_weight(void *ctx, const struct weighed_stack *w, struct error *err)
+{
+    struct dump *d = ctx;
+    (void)err;
+    buf_printf(d->out, "  weight %llu", (unsigned long long)w->stack_id);
+    for (size_t i = 0; i < WEIGHT_FILTERS_MAX; i++)
+        buf_printf(d->out, " %lld/%lld/%lld", (long long)w->weights[i].count,
+                   (long long)w->weights[i].weighted, (long long)w->weights[i].stall_ms);
+    buf_printf(d->out, " %zu\n", w->raw.count);
+    dump_resolved(d, &w->resolved);
+    return ERR_OK;
+}
+
+/* Pairs of filters, each with the one before it. */
+static void dump_weights(struct dump *d, uint64_t id)
+{
+    struct error err = {0};
+    struct breakdown_scope scopes[2];
+    struct read_filter f[10];
+    filters(f);
+    for (size_t i = 0; i < 10; i++) {
+        const struct read_filter pair[2] = {f[i], f[i ? i - 1 : 9]};
+        buf_printf(d->out, " weights %zu\n", i);
+        if (ok(d,
+               read_stack_weights(d->r, id, pair, 1 + i % 2, &d->arena, dump_weight, d, scopes,
+                                  &err),
+               &err))
+            buf_printf(d->out, "  from %s %lld\n", scopes[0].source, (long long)scopes[0].since_ms);
+    }
+}
+
 static void dump_clusters_by_id(struct dump *d, uint64_t max)
 {
     struct error err = {0};
@@ -522,6 +554,9 @@ void dump_storage(struct storage_reader *r, const char *const *ids, size_t id_co
     dump_clusters_by_id(&d, max_cluster);
     dump_reports(&d, ids, id_count);
     buf_puts(out, "app\n");
+    dump_weights(&d, 0);
+    for (uint64_t id = 1; id <= max_cluster && id <= 4; id++)
+        dump_weights(&d, id);
     dump_hours(&d, 0, NULL);
     dump_hours(&d, 0, SUITE_APP);
     dump_breakdown(&d, 0, NULL);

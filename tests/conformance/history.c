@@ -303,10 +303,10 @@ static void compare_results(const struct write_op *x, const struct write_op *y)
             ck_assert_int_eq(a->reports[i].duplicate, b->reports[i].duplicate);
         for (size_t i = 0; i < a->stack_count; i++)
             ck_assert_uint_eq(a->stacks[i].added_id, b->stacks[i].added_id);
+        ck_assert_int_eq(a->findings_due, b->findings_due);
     } else if (x->kind == WRITE_USAGE) {
         for (size_t i = 0; i < x->u.usage.count; i++)
             ck_assert_int_eq(x->u.usage.items[i].duplicate, y->u.usage.items[i].duplicate);
-        ck_assert_int_eq(a->findings_due, b->findings_due);
     } else if (x->kind == WRITE_RESOLUTIONS) {
         for (size_t i = 0; i < x->u.resolutions.count; i++)
             ck_assert_int_eq(x->u.resolutions.items[i].applied, y->u.resolutions.items[i].applied);

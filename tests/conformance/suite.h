@@ -175,7 +175,10 @@ extern const size_t suite_case_count;
     X(hours_expire)                                                                                \
     X(configurations)                                                                              \
     X(usage_counts_once)                                                                           \
-    X(usage_by_its_dimensions)
+    X(usage_by_its_dimensions)                                                                     \
+    X(stacks_have_weights)                                                                         \
+    X(weights_of_a_cluster)                                                                        \
+    X(samples_have_the_time)
 #define SUITE_DECLARE(name) void suite_##name(struct suite *s);
 SUITE_CASES(SUITE_DECLARE)
 #undef SUITE_DECLARE

@@ -1,0 +1,141 @@
+-- Statements of flame graphs: what each stack weighs under a filter (?1 to ?11 as
+-- storage/sqlite_figures.h says, ?12 cluster or NULL, ?13 category, ?14 state of the cluster).
+--
+-- The stacks asked for are `s`: by the index of their cluster, or all of them in the order of their
+-- ids, so that their counters are read in order, too.
+
+-- name: weights_totals
+WITH s AS (
+    SELECT * FROM stacks WHERE cluster_id = ?12
+    UNION ALL SELECT * FROM stacks WHERE ?12 IS NULL)
+SELECT s.id, s.count, s.weighted, s.stall_ms + CASE WHEN s.weighted = s.count * 1000000 THEN 0
+    ELSE (SELECT coalesce(sum(above_ms), 0) FROM counters WHERE stack_id = s.id) END
+FROM s
+WHERE s.state <> 2 AND s.count > 0
+    AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND ((?13 IS NULL AND ?14 IS NULL) OR s.cluster_id IN (
+        SELECT id FROM clusters WHERE (?13 IS NULL OR category = ?13)
+            AND (?14 IS NULL OR state = ?14)));
+
+-- name: weights_counters
+WITH s AS (
+    SELECT * FROM stacks WHERE cluster_id = ?12
+    UNION ALL SELECT * FROM stacks WHERE ?12 IS NULL)
+SELECT s.id, c.count, c.weighted, c.stall_ms + c.above_ms
+FROM s CROSS JOIN counters c ON c.stack_id = s.id
+WHERE s.state <> 2
+    AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND ((?13 IS NULL AND ?14 IS NULL) OR s.cluster_id IN (
+        SELECT id FROM clusters WHERE (?13 IS NULL OR category = ?13)
+            AND (?14 IS NULL OR state = ?14)))
+    AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)
+    AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)));
+
+-- name: weights_devices
+WITH s AS (
+    SELECT * FROM stacks WHERE cluster_id = ?12
+    UNION ALL SELECT * FROM stacks WHERE ?12 IS NULL)
+SELECT s.id, c.count, c.weighted, c.stall_ms + c.above_ms
+FROM s CROSS JOIN week_devices c ON c.stack_id = s.id
+WHERE s.state <> 2
+    AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND ((?13 IS NULL AND ?14 IS NULL) OR s.cluster_id IN (
+        SELECT id FROM clusters WHERE (?13 IS NULL OR category = ?13)
+            AND (?14 IS NULL OR state = ?14)))
+    AND c.week >= ?8 AND c.week < ?9
+    AND (?4 IS NULL OR c.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR c.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5));
+
+-- name: weights_pages
+WITH s AS (
+    SELECT * FROM stacks WHERE cluster_id = ?12
+    UNION ALL SELECT * FROM stacks WHERE ?12 IS NULL)
+SELECT s.id, c.count, c.weighted, c.stall_ms + c.above_ms
+FROM s CROSS JOIN week_pages c ON c.stack_id = s.id
+WHERE s.state <> 2
+    AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND ((?13 IS NULL AND ?14 IS NULL) OR s.cluster_id IN (
+        SELECT id FROM clusters WHERE (?13 IS NULL OR category = ?13)
+            AND (?14 IS NULL OR state = ?14)))
+    AND c.week >= ?8 AND c.week < ?9
+    AND (?6 IS NULL OR c.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6))
+    AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)));
+
+-- name: weights_reports_cluster
+SELECT r.stack_id, 1000000 + r.weight_above, r.duration_ms
+FROM stacks s CROSS JOIN reports r ON r.stack_id = s.id
+WHERE s.cluster_id = ?12 AND s.state <> 2
+    AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND ((?13 IS NULL AND ?14 IS NULL) OR s.cluster_id IN (
+        SELECT id FROM clusters WHERE (?13 IS NULL OR category = ?13)
+            AND (?14 IS NULL OR state = ?14)))
+    AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
+    AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
+    AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)))
+    AND (?4 IS NULL OR r.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
+    AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6));
+
+-- name: weights_reports_app
+SELECT r.stack_id, 1000000 + r.weight_above, r.duration_ms
+FROM reports r CROSS JOIN stacks s ON s.id = r.stack_id
+WHERE s.state <> 2
+    AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND ((?13 IS NULL AND ?14 IS NULL) OR s.cluster_id IN (
+        SELECT id FROM clusters WHERE (?13 IS NULL OR category = ?13)
+            AND (?14 IS NULL OR state = ?14)))
+    AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
+    AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
+    AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)))
+    AND (?4 IS NULL OR r.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
+    AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6));
+
+-- Reports with samples, a row a sample; those of a report one after the other, in their order.
+-- name: weights_samples_cluster
+SELECT r.id, r.stack_id, 1000000 + r.weight_above, r.duration_ms, sa.stack_id, sa.offset_ms,
+    sa.repeat_count
+FROM stacks s CROSS JOIN reports r ON r.stack_id = s.id CROSS JOIN samples sa ON sa.report_id = r.id
+WHERE s.cluster_id = ?12 AND s.state <> 2 AND r.flags & 32 <> 0 AND r.duration_ms > 0
+    AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND ((?13 IS NULL AND ?14 IS NULL) OR s.cluster_id IN (
+        SELECT id FROM clusters WHERE (?13 IS NULL OR category = ?13)
+            AND (?14 IS NULL OR state = ?14)))
+    AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
+    AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
+    AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)))
+    AND (?4 IS NULL OR r.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
+    AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6));
+
+-- From the samples on: few reports have some.
+-- name: weights_samples_app
+SELECT r.id, r.stack_id, 1000000 + r.weight_above, r.duration_ms, sa.stack_id, sa.offset_ms,
+    sa.repeat_count
+FROM samples sa CROSS JOIN reports r ON r.id = sa.report_id CROSS JOIN stacks s ON s.id = r.stack_id
+WHERE sa.report_id >= ?11 AND s.state <> 2 AND r.duration_ms > 0
+    AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND ((?13 IS NULL AND ?14 IS NULL) OR s.cluster_id IN (
+        SELECT id FROM clusters WHERE (?13 IS NULL OR category = ?13)
+            AND (?14 IS NULL OR state = ?14)))
+    AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
+    AND (?10 IS NULL OR r.duration_ms >= ?10)
+    AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
+        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)))
+    AND (?4 IS NULL OR r.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
+    AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6));
+
+-- name: weights_stack
+SELECT raw, resolved FROM stack_data WHERE stack_id = ?1;
