@@ -465,7 +465,7 @@ static void store_both(struct history *h, struct suite *a, struct suite *b)
 
 void history_step(struct history *h, struct suite *a, struct suite *b)
 {
-    uint32_t what = draw(h, 23);
+    uint32_t what = draw(h, 27);
     if (draw(h, 2) == 0)
         store_both(h, a, b);
     if (draw(h, 3) == 0)
@@ -478,7 +478,7 @@ void history_step(struct history *h, struct suite *a, struct suite *b)
         resolve_both(h, a, b);
     else if (what < 15)
         upload_both(h, a, b);
-    else if (what >= 20)
+    else if (what >= 23)
         find_both(h, a, b);
     else
         apply_both(h,
