@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "storage/memory_config.h"
+#include "storage/memory_life.h"
 #include "storage/memory_numbers.h"
 #include "storage/memory_read.h"
 #include "storage/memory_state.h"
@@ -163,6 +164,7 @@ static enum err mem_open(const struct storage_options *o, struct storage **ret, 
     m->work->next_upload = m->work->next_slice = m->work->next_token = 1;
     m->work->hours_from = INT32_MIN;
     m->work->next_rule = m->work->next_work = 1;
+    m->work->next_change = 1;
     *m->published = *m->work;
     *ret = &m->base;
     return ERR_OK;
@@ -208,6 +210,7 @@ static enum err mem_apply(struct storage *base, struct write_op *op, struct erro
         [WRITE_OPEN_DROP] = mem_write_open_drop,
         [WRITE_USAGE] = mem_write_usage,
         [WRITE_FINDINGS] = mem_write_findings,
+        [WRITE_CLUSTER_STATE] = mem_write_cluster_state,
     };
     struct mem_storage *m = mem_of(base);
     if (!m->in_group)
@@ -386,4 +389,5 @@ const struct storage_backend storage_backend_memory = {
     .read_config_history = mem_read_config_history,
     .read_findings_due = mem_read_findings_due,
     .read_cluster_findings = mem_read_cluster_findings,
+    .read_cluster_history = mem_read_cluster_history,
 };

@@ -78,8 +78,16 @@ struct mem_cluster {
     uint64_t id;
     size_t app;
     uint8_t key[16];
-    struct cluster_row row; /* texts and flags */
-    bool borrowed;          /* they are those of a part that was merged into it */
+    struct cluster_row row;           /* texts and flags */
+    bool borrowed;                    /* they are those of a part that was merged into it */
+    int64_t created_ms, announced_ms; /* 0: unknown, not yet */
+    uint64_t origin_id;               /* whose stack made it; 0: a new one */
+    bool decided;
+};
+
+struct mem_change {
+    uint64_t cluster_id;
+    struct cluster_change row;
 };
 
 struct mem_alias {
@@ -229,6 +237,7 @@ struct mem_config {
     X(layout, layouts)                                                                             \
     X(set, sets)                                                                                   \
     X(cluster, clusters)                                                                           \
+    X(change, changes)                                                                             \
     X(alias, aliases)                                                                              \
     X(move, moves)                                                                                 \
     X(stack, stacks)                                                                               \
@@ -258,7 +267,8 @@ struct mem_state {
     size_t name##_count, name##_cap;
     MEM_TABLES(MEM_FIELD)
 #undef MEM_FIELD
-    uint64_t next_stack, next_report, next_cluster, next_upload, next_slice, next_token;
+    uint64_t next_stack, next_report, next_cluster, next_upload, next_slice, next_token,
+        next_change;
     int32_t hours_from; /* first day whose hours are known */
     uint64_t next_rule, next_work;
     unsigned users; /* readers of a published state */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "storage/memory_state.h"
+#include "storage/memory_life.h"
 
 #define OTHER "(other)"
 
@@ -280,7 +280,8 @@ static enum err add_report(struct batch *w, struct op_report *op, struct error *
         .weighted = figures_weight(r.weight),
         .duration_ms = r.duration_ms,
     };
-    return ERR_OK;
+    const struct mem_stack *k = stack_id ? mem_stack_of(w->m->work, stack_id) : NULL;
+    return mem_life_report(w->m, k ? k->cluster_id : 0, r.version, r.build, r.received_ms, err);
 }
 
 static enum err keep_image_set(struct batch *w, struct error *err)

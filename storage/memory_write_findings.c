@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/memory_state.h"
+#include "storage/memory_life.h"
 
 static struct mem_report *report_of(struct mem_state *s, uint64_t id)
 {
@@ -93,7 +93,7 @@ void mem_finding_forget_report(struct mem_state *s, uint64_t report_id)
 }
 
 static enum err move_report(struct mem_storage *m, struct mem_report *r, struct op_finding *f,
-                            struct error *err)
+                            int64_t now_ms, struct error *err)
 {
     struct op_report *copy = arena_memdup(&m->arena, r->op, sizeof(*copy));
     if (!copy)
@@ -107,7 +107,8 @@ static enum err move_report(struct mem_storage *m, struct mem_report *r, struct 
             m->work->facts[i].stack_id = r->stack_id;
     }
     f->moved = true;
-    return ERR_OK;
+    const struct mem_stack *k = mem_stack_of(m->work, r->stack_id);
+    return mem_life_report(m, k ? k->cluster_id : 0, r->op->version, r->op->build, now_ms, err);
 }
 
 static enum err store(struct mem_storage *m, const struct op_finding *f, struct error *err)
@@ -131,7 +132,8 @@ static enum err store(struct mem_storage *m, const struct op_finding *f, struct 
     return ERR_OK;
 }
 
-static enum err answer(struct mem_storage *m, struct op_finding *f, struct error *err)
+static enum err answer(struct mem_storage *m, struct op_finding *f, int64_t now_ms,
+                       struct error *err)
 {
     struct mem_state *s = m->work;
     struct mem_due *due = due_of(s, f->report_id);
@@ -147,7 +149,7 @@ static enum err answer(struct mem_storage *m, struct op_finding *f, struct error
                          (unsigned long long)f->report_id, f->sample);
     enum err rc = ERR_OK;
     if (f->has_culprit && r->sample_stacks[f->sample] != r->stack_id)
-        rc = move_report(m, r, f, err);
+        rc = move_report(m, r, f, now_ms, err);
     if (!rc)
         rc = store(m, f, err);
     f->applied = !rc;
@@ -192,7 +194,7 @@ enum err mem_write_findings(struct mem_storage *m, struct write_op *op, struct e
     enum err rc = ERR_OK;
     uint32_t left = o->refill;
     for (size_t i = 0; i < o->count && !rc; i++)
-        rc = answer(m, &o->items[i], err);
+        rc = answer(m, &o->items[i], o->now_ms, err);
     while (!rc && left > 0 && (d = next_stack(m->work)))
         rc = refill_stack(m->work, d, &left, err);
     o->more = m->work->dues_count > 0 || m->work->due_stacks_count > 0;

@@ -2,6 +2,7 @@
  * for what they mean. */
 #include <string.h>
 
+#include "base/app_version.h"
 #include "base/clock.h"
 #include "storage/memory_read.h"
 
@@ -81,11 +82,16 @@ static void merge_states(struct mem_state *s, size_t app, const uint8_t *from, c
     const struct mem_cluster *a = mem_cluster_of_key(s, app, from);
     struct mem_cluster *b = mem_cluster_of_key(s, app, into);
     const char *state = a && b ? cluster_state_merged(b->row.state, a->row.state) : NULL;
-    if (!state || strcmp(state, b->row.state) == 0)
+    if (!state)
         return;
     b->row.state = state;
-    if (strcmp(state, "resolved") != 0)
-        b->row.resolved_in = NULL;
+    if (strcmp(state, "resolved") != 0) {
+        b->row.resolved_in = b->row.resolved_build = NULL;
+    } else if (app_release_order(a->row.resolved_in, a->row.resolved_build, b->row.resolved_in,
+                                 b->row.resolved_build) > 0) {
+        b->row.resolved_in = a->row.resolved_in;
+        b->row.resolved_build = a->row.resolved_build;
+    }
 }
 
 static enum err ask(struct mem_state *s, size_t app, enum cluster_work_kind kind,

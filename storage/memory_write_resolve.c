@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "storage/cluster_face.h"
-#include "storage/memory_state.h"
+#include "storage/memory_life.h"
 
 /* Copies; a failure shows as `failed`. */
 struct keeper {
@@ -110,9 +110,17 @@ static int by_id(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
+/* As struct cluster_birth of the SQLite backend. */
+struct birth {
+    const char *rules_version;
+    int64_t now_ms;
+    uint64_t origin_id;
+};
+
 static enum err cluster_of(struct mem_storage *m, size_t app, const struct op_resolution *r,
-                           const char *rules_version, uint64_t *ret, struct error *err)
+                           const struct birth *birth, uint64_t *ret, struct error *err)
 {
+    const char *rules_version = birth->rules_version;
     struct mem_state *s = m->work;
     struct keeper k = {&m->arena, false};
     const uint8_t *root = mem_key_root(s, app, r->key);
@@ -127,6 +135,9 @@ static enum err cluster_of(struct mem_storage *m, size_t app, const struct op_re
         memcpy(c->key, root, sizeof(c->key));
         c->row.bundle_id = s->apps[app].bundle_id;
         c->row.state = "open";
+        c->row.regressed_ms = INT64_MIN;
+        c->created_ms = birth->now_ms;
+        c->origin_id = birth->origin_id;
         fill_cluster(&k, &c->row, r, rules_version);
         *ret = c->id;
         qsort(s->clusters, s->clusters_count, sizeof(*s->clusters), by_id);
@@ -200,6 +211,7 @@ void mem_reap(struct mem_state *s, uint64_t cluster_id)
     if (!c)
         return;
     uint64_t heir = heir_of(s, cluster_id);
+    mem_life_inherit(s, cluster_id, heir);
     redirect_moves(s, cluster_id, heir);
     for (size_t i = 0; i < s->aliases_count;) {
         if (s->aliases[i].cluster_id != cluster_id) {
@@ -220,9 +232,10 @@ void mem_reap(struct mem_state *s, uint64_t cluster_id)
     mem_remove(s, clusters, (size_t)(c - s->clusters));
 }
 
-static enum err point_to(struct mem_state *s, struct mem_stack *k, const struct op_resolution *r,
-                         uint64_t cluster_id, uint64_t *ret_left, struct error *err)
+static enum err point_to(struct mem_storage *m, struct mem_stack *k, const struct op_resolution *r,
+                         uint64_t cluster_id, int64_t now_ms, uint64_t *ret_left, struct error *err)
 {
+    struct mem_state *s = m->work;
     k->provisional = r->provisional;
     memcpy(k->part, r->key, sizeof(k->part));
     if (k->cluster_id == cluster_id)
@@ -230,11 +243,15 @@ static enum err point_to(struct mem_state *s, struct mem_stack *k, const struct 
     *ret_left = k->cluster_id;
     k->cluster_id = cluster_id;
     struct mem_sums sums = mem_stack_sums(s, k->id);
-    return *ret_left ? add_move(s, *ret_left, cluster_id, sums.weighted, sums.count, err) : ERR_OK;
+    enum err rc = mem_life_joined(m, k->id, cluster_id, now_ms, err);
+    if (!rc && *ret_left)
+        rc = add_move(s, *ret_left, cluster_id, sums.weighted, sums.count, err);
+    return rc;
 }
 
-static enum err resolve(struct mem_storage *m, struct op_resolution *r, const char *rules_version,
-                        uint64_t *ret_left, bool *ret_due, struct error *err)
+static enum err resolve(struct mem_storage *m, struct op_resolution *r,
+                        const struct op_resolutions *o, uint64_t *ret_left, bool *ret_due,
+                        struct error *err)
 {
     struct mem_state *s = m->work;
     struct keeper keeper = {&m->arena, false};
@@ -250,7 +267,8 @@ static enum err resolve(struct mem_storage *m, struct op_resolution *r, const ch
         if (mem_current_slice(s, &r->missing[i]))
             return ERR_OK;
     }
-    enum err rc = cluster_of(m, k->app, r, rules_version, &cluster_id, err);
+    const struct birth birth = {o->rules_version, o->now_ms, k->cluster_id};
+    enum err rc = cluster_of(m, k->app, r, &birth, &cluster_id, err);
     if (rc)
         return rc;
     k->resolved = keep_frames(&keeper, r->stack);
@@ -266,7 +284,7 @@ static enum err resolve(struct mem_storage *m, struct op_resolution *r, const ch
     k->pending = false;
     r->applied = true;
     rc = mem_finding_stack_due(s, k->id, ret_due, err);
-    return rc ? rc : point_to(s, k, r, cluster_id, ret_left, err);
+    return rc ? rc : point_to(m, k, r, cluster_id, o->now_ms, ret_left, err);
 }
 
 enum err mem_write_resolutions(struct mem_storage *m, struct write_op *op, struct error *err)
@@ -279,7 +297,7 @@ enum err mem_write_resolutions(struct mem_storage *m, struct write_op *op, struc
     o->findings_due = false;
     for (size_t i = 0; i < o->count && !rc; i++) {
         bool due = false;
-        rc = resolve(m, &o->items[i], o->rules_version, &left[i], &due, err);
+        rc = resolve(m, &o->items[i], o, &left[i], &due, err);
         o->findings_due |= due;
     }
     for (size_t i = 0; i < o->count && !rc; i++) {
@@ -301,7 +319,8 @@ static enum err rekey(struct mem_storage *m, struct op_rekey *o, struct op_resol
     if (!k || k->pending || k->generation != r->generation ||
         mem_overlay_version(s, k->app) != r->overlay)
         return ERR_OK;
-    enum err rc = cluster_of(m, k->app, r, o->rules_version, &cluster_id, err);
+    const struct birth birth = {o->rules_version, o->now_ms, k->cluster_id};
+    enum err rc = cluster_of(m, k->app, r, &birth, &cluster_id, err);
     if (rc)
         return rc;
     if (r->stack)
@@ -315,7 +334,7 @@ static enum err rekey(struct mem_storage *m, struct op_rekey *o, struct op_resol
     if (other_part || r->stack)
         rc = mem_finding_stack_due(s, k->id, &due, err);
     o->findings_due |= due;
-    return rc ? rc : point_to(s, k, r, cluster_id, ret_left, err);
+    return rc ? rc : point_to(m, k, r, cluster_id, o->now_ms, ret_left, err);
 }
 
 enum err mem_write_rekey(struct mem_storage *m, struct write_op *op, struct error *err)

@@ -35,6 +35,7 @@ struct op_finding {
 struct op_findings {
     struct op_finding *items;
     size_t count;
+    int64_t now_ms;
     uint32_t refill; /* at most so many reports of stacks with new frames become due now */
     bool more;       /* result: something is due */
 };

@@ -43,6 +43,7 @@ struct op_rekey {
     struct op_resolution *items; /* `applied` false: pending, or changed meanwhile */
     size_t count;
     const char *rules_version;
+    int64_t now_ms;
     uint64_t work_id; /* whose progress this is, 0: nobody's */
     uint64_t after_id;
     uint64_t seen;     /* more */

@@ -32,6 +32,7 @@ static void sqlite_close(struct storage *base)
         fold_done(s->group_fold);
     free(s->group_fold);
     arena_done(&s->fold_arena);
+    arena_done(&s->resolved.arena);
     arena_done(&s->scratch);
     buf_done(&s->blob);
     free(s->path);
@@ -69,6 +70,7 @@ static enum err sqlite_open(const struct storage_options *o, struct storage **re
     pthread_mutex_init(&s->checkpoint_lock, NULL);
     arena_init(&s->scratch, SCRATCH_LIMIT);
     arena_init(&s->fold_arena, SCRATCH_LIMIT);
+    arena_init(&s->resolved.arena, RESOLVED_SET_BYTES);
     buf_init(&s->blob, BLOB_LIMIT);
     enum err rc = init_memory(s, o, err);
     if (!rc)
@@ -255,4 +257,5 @@ const struct storage_backend storage_backend_sqlite = {
     .read_config_history = sqlite_read_config_history,
     .read_findings_due = sqlite_read_findings_due,
     .read_cluster_findings = sqlite_read_cluster_findings,
+    .read_cluster_history = sqlite_read_cluster_history,
 };

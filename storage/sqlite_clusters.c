@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "storage/sqlite_life.h"
+
 #define MERGES_MAX 64 /* one after the other; they make no circle, and are short */
 
 enum err sqlite_key_root(struct sqlite_storage *s, int64_t app_id, const uint8_t key[PART_KEY_SIZE],
@@ -29,18 +31,19 @@ enum err sqlite_key_root(struct sqlite_storage *s, int64_t app_id, const uint8_t
 /* With the id that this key had before, if it had one. */
 static enum err insert_cluster(struct sqlite_storage *s, int64_t app_id,
                                const uint8_t root[PART_KEY_SIZE], const struct op_resolution *r,
-                               const char *rules_version, int64_t *ret, struct error *err)
+                               const struct cluster_birth *birth, int64_t *ret, struct error *err)
 {
     int64_t id = 0;
     struct sql_value key = sql_blob(root, PART_KEY_SIZE);
     bool borrowed = memcmp(root, r->key, PART_KEY_SIZE) != 0;
     enum err rc = sql_get(&s->conn, SQL_ALIAS_OF_KEY, 0, &id, err, sql_int(app_id), key);
     if (!rc)
-        rc = sql_run(
-            &s->conn, SQL_CLUSTER_INSERT, err, sql_int(app_id), key, sql_int(r->cluster_kind),
-            sql_int(r->provisional), sql_int(r->hidden), sql_text(r->title), sql_text(r->key_text),
-            sql_text(r->function), sql_text(r->file), sql_text(r->image), sql_text(r->category),
-            sql_text(r->owner), sql_text(rules_version), sql_int(borrowed), sql_int_or_null(id, 0));
+        rc = sql_run(&s->conn, SQL_CLUSTER_INSERT, err, sql_int(app_id), key,
+                     sql_int(r->cluster_kind), sql_int(r->provisional), sql_int(r->hidden),
+                     sql_text(r->title), sql_text(r->key_text), sql_text(r->function),
+                     sql_text(r->file), sql_text(r->image), sql_text(r->category),
+                     sql_text(r->owner), sql_text(birth->rules_version), sql_int(borrowed),
+                     sql_int_or_null(id, 0), sql_int(birth->now_ms), sql_int(birth->origin_id));
     if (!rc && id)
         rc = sql_run(&s->conn, SQL_ALIAS_DROP, err, sql_int(id));
     if (!id)
@@ -52,8 +55,9 @@ static enum err insert_cluster(struct sqlite_storage *s, int64_t app_id,
 }
 
 enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struct op_resolution *r,
-                           const char *rules_version, int64_t *ret, struct error *err)
+                           const struct cluster_birth *birth, int64_t *ret, struct error *err)
 {
+    const char *rules_version = birth->rules_version;
     int64_t id = 0;
     uint8_t root[PART_KEY_SIZE];
     enum err rc = sqlite_key_root(s, app_id, r->key, root, err);
@@ -72,7 +76,7 @@ enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struc
                      sql_text(r->file), sql_text(r->image), sql_text(r->category),
                      sql_text(r->owner), sql_int(memcmp(root, r->key, sizeof(root)) != 0));
     else
-        rc = insert_cluster(s, app_id, root, r, rules_version, &id, err);
+        rc = insert_cluster(s, app_id, root, r, birth, &id, err);
     if (!rc)
         *ret = id;
     return rc;
@@ -132,6 +136,9 @@ enum err sqlite_cluster_reap(struct sqlite_storage *s, int64_t cluster_id, struc
     if (rc || stack)
         return rc;
     rc = sql_get(&s->conn, SQL_CLUSTER_HEIR, 0, &heir, err, sql_int(cluster_id));
+    if (rc)
+        return rc;
+    rc = sqlite_life_inherit(s, cluster_id, heir, err);
     if (rc)
         return rc;
     if (heir == 0) {

@@ -16,12 +16,18 @@
 #include "storage/figures.h"
 #include "storage/sqlite_storage.h"
 
+struct cluster_birth {
+    const char *rules_version;
+    int64_t now_ms;
+    int64_t origin_id; /* where the stack pointed before, 0 */
+};
+
 /* Where the merges lead from a key; the key itself when none does. */
 enum err sqlite_key_root(struct sqlite_storage *s, int64_t app_id, const uint8_t key[PART_KEY_SIZE],
                          uint8_t ret[PART_KEY_SIZE], struct error *err);
 /* The cluster that stacks of this resolution belong to, made when it is not there. */
 enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struct op_resolution *r,
-                           const char *rules_version, int64_t *ret, struct error *err);
+                           const struct cluster_birth *birth, int64_t *ret, struct error *err);
 
 /* Takes the figures of a stack from one cluster (0: none) to another; the stack's own row says
  * where it points already. */

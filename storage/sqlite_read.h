@@ -138,5 +138,9 @@ enum err sqlite_read_cluster_findings(struct storage_reader *r, uint64_t cluster
 /* A whole report, by its row. */
 enum err sqlite_report_get(struct sqlite_reader *q, int64_t id, struct arena *arena,
                            struct report_row *ret, struct error *err);
+enum err sqlite_read_cluster_history(struct storage_reader *base, uint64_t id, size_t limit,
+                                     const char *cursor, struct arena *arena,
+                                     struct cluster_change **ret, size_t *ret_count,
+                                     const char **ret_next, struct error *err);
 
 #endif

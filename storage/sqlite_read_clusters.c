@@ -151,6 +151,10 @@ static enum err fill_texts(sqlite3_stmt *st, struct arena *arena, struct cluster
     c->hidden = sqlite3_column_int(st, 14);
     c->first_seen_ms = sqlite3_column_int64(st, 19);
     c->last_seen_ms = sqlite3_column_int64(st, 20);
+    c->resolved_build = sql_column_text(st, 23, arena, &failed);
+    c->regressed_ms = sql_column_null(st, 24) ? INT64_MIN : sqlite3_column_int64(st, 24);
+    c->regressed_in = sql_column_text(st, 25, arena, &failed);
+    c->regressed_build = sql_column_text(st, 26, arena, &failed);
     return failed ? no_memory(err) : ERR_OK;
 }
 

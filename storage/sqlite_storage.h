@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "storage/id_cache.h"
+#include "storage/resolved_set.h"
 #include "storage/sqlite_stmt.h"
 #include "storage/storage_backend.h"
 
@@ -51,6 +52,7 @@ struct sqlite_storage {
     struct buf blob; /* for encoding, one value at a time */
     struct id_cache values;
     struct id_cache names;
+    struct resolved_set resolved;    /* sqlite_life.h */
     int64_t next_report, next_stack; /* written to `sequences` at commit */
     int64_t stored_report, stored_stack;
     int64_t first_day, last_day; /* no report id is remembered outside of these days */
@@ -125,5 +127,7 @@ enum err sqlite_write_open_upload(struct sqlite_storage *s, struct write_op *op,
 enum err sqlite_write_piece(struct sqlite_storage *s, struct write_op *op, struct error *err);
 enum err sqlite_write_open_drop(struct sqlite_storage *s, struct write_op *op, struct error *err);
 enum err sqlite_write_findings(struct sqlite_storage *s, struct write_op *op, struct error *err);
+enum err sqlite_write_cluster_state(struct sqlite_storage *s, struct write_op *op,
+                                    struct error *err);
 
 #endif

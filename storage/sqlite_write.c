@@ -52,6 +52,7 @@ static apply_function *const apply_functions[] = {
     [WRITE_OPEN_DROP] = sqlite_write_open_drop,
     [WRITE_USAGE] = sqlite_write_usage,
     [WRITE_FINDINGS] = sqlite_write_findings,
+    [WRITE_CLUSTER_STATE] = sqlite_write_cluster_state,
 };
 
 static int on_commit(void *arg, sqlite3 *db, const char *schema, int pages)
@@ -100,6 +101,7 @@ static void forget_ids(struct sqlite_storage *s)
 {
     id_cache_clear(&s->values);
     id_cache_clear(&s->names);
+    s->resolved.known = false;
 }
 
 /* Settings of the writer's connection; the file is there and migrated. */

@@ -7,6 +7,7 @@
 #include "storage/sqlite_counters.h"
 #include "storage/sqlite_dict.h"
 #include "storage/sqlite_images.h"
+#include "storage/sqlite_life.h"
 
 struct stack_ref {
     int64_t id; /* 0: not asked for yet */
@@ -235,6 +236,8 @@ static enum err count_report(struct batch *w, const struct op_report *r,
     enum err rc = fold_stack(w->fold, w->app.total_id, &add, err);
     if (!rc && stack->id)
         rc = fold_stack_and_cluster(w->fold, stack->id, stack->cluster_id, &add, err);
+    if (!rc && stack->cluster_id)
+        rc = sqlite_life_report(w->s, stack->cluster_id, v->build, r->received_ms, err);
     return rc;
 }
 

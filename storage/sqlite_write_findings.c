@@ -8,10 +8,12 @@
 
 #include "base/clock.h"
 #include "storage/sqlite_counters.h"
+#include "storage/sqlite_life.h"
 
 struct finder {
     struct sqlite_storage *s;
     struct fold take, add;
+    int64_t now_ms;
 };
 
 /* Where a report's sums are, and where they belong. */
@@ -62,6 +64,8 @@ static enum err move_report(struct finder *w, struct op_finding *f, const struct
         rc = fold_stack_and_cluster(&w->take, p->stack_id, p->cluster_id, &p->adds, err);
     if (!rc)
         rc = fold_stack_and_cluster(&w->add, p->new_stack_id, p->new_cluster_id, &p->adds, err);
+    if (!rc && p->new_cluster_id)
+        rc = sqlite_life_report(w->s, p->new_cluster_id, p->adds.build_id, w->now_ms, err);
     f->moved = !rc;
     return rc;
 }
@@ -199,7 +203,7 @@ static enum err look_for_more(struct sqlite_storage *s, bool *ret, struct error 
 enum err sqlite_write_findings(struct sqlite_storage *s, struct write_op *op, struct error *err)
 {
     struct op_findings *o = &op->u.findings;
-    struct finder w = {.s = s};
+    struct finder w = {.s = s, .now_ms = o->now_ms};
     enum err rc = ERR_OK;
     fold_init(&w.take, &s->scratch);
     fold_init(&w.add, &s->scratch);

@@ -1,6 +1,7 @@
 /* WRITE_CLUSTER_RULE, WRITE_CLUSTER_RULE_UNDO and WRITE_CLUSTER_WORK: what people decide. */
 #include <string.h>
 
+#include "storage/sqlite_life.h"
 #include "storage/sqlite_merges.h"
 
 struct cluster_facts {
@@ -54,8 +55,9 @@ enum err sqlite_merge_states(struct sqlite_storage *s, int64_t app_id, const uin
         rc = state_of(s, app_id, from, &b, err);
     if (rc || !a || !b)
         return rc;
-    return sql_run(&s->conn, SQL_CLUSTER_REOPEN, err, sql_int(app_id),
-                   sql_blob(into, PART_KEY_SIZE), sql_text(cluster_state_merged(a, b)));
+    rc = sql_run(&s->conn, SQL_CLUSTER_REOPEN, err, sql_int(app_id), sql_blob(into, PART_KEY_SIZE),
+                 sql_text(cluster_state_merged(a, b)));
+    return rc ? rc : sqlite_life_merged(s, app_id, from, into, err);
 }
 
 enum err sqlite_work_ask(struct sqlite_storage *s, int64_t app_id, enum cluster_work_kind kind,

@@ -5,6 +5,7 @@
 #include "storage/sqlite_clusters.h"
 #include "storage/sqlite_counters.h"
 #include "storage/sqlite_dict.h"
+#include "storage/sqlite_life.h"
 
 struct stack_facts {
     int64_t app_id, cluster_id;
@@ -158,7 +159,7 @@ static enum err move_sums(struct sqlite_storage *s, const struct op_resolution *
 }
 
 static enum err resolve(struct sqlite_storage *s, struct op_resolution *r,
-                        const char *rules_version, int64_t *ret_left, struct error *err)
+                        const struct op_resolutions *o, int64_t *ret_left, struct error *err)
 {
     struct stack_facts facts;
     bool late = false;
@@ -170,7 +171,8 @@ static enum err resolve(struct sqlite_storage *s, struct op_resolution *r,
         rc = any_indexed(s, r, &late, err);
     if (rc || !facts.answerable || late)
         return rc;
-    rc = sqlite_cluster_of(s, facts.app_id, r, rules_version, &cluster_id, err);
+    const struct cluster_birth birth = {o->rules_version, o->now_ms, facts.cluster_id};
+    rc = sqlite_cluster_of(s, facts.app_id, r, &birth, &cluster_id, err);
     if (!rc)
         rc = replace_missing(s, r, err);
     if (!rc)
@@ -179,6 +181,8 @@ static enum err resolve(struct sqlite_storage *s, struct op_resolution *r,
         rc = set_resolved(s, r, cluster_id, err);
     if (!rc)
         rc = move_sums(s, r, &facts, cluster_id, err);
+    if (!rc && facts.cluster_id != cluster_id)
+        rc = sqlite_life_joined(s, (int64_t)r->stack_id, cluster_id, o->now_ms, err);
     if (rc)
         return rc;
     /* The indexer looks after what the database knows and nobody could open. */
@@ -202,7 +206,7 @@ enum err sqlite_write_resolutions(struct sqlite_storage *s, struct write_op *op,
     if (!left)
         return error_set(err, ERR_NO_MEMORY, "no memory for resolutions");
     for (size_t i = 0; i < o->count && !rc; i++) {
-        rc = resolve(s, &o->items[i], o->rules_version, &left[left_count], err);
+        rc = resolve(s, &o->items[i], o, &left[left_count], err);
         o->findings_due |= !rc && o->items[i].applied && sqlite3_changes64(s->conn.db) > 0;
         left_count += !rc && left[left_count] != 0;
     }
@@ -235,7 +239,8 @@ static enum err rekey(struct sqlite_storage *s, struct op_rekey *o, struct op_re
     enum err rc = facts_of(s, r, STACK_RESOLVED, &facts, err);
     if (rc || !facts.answerable)
         return rc;
-    rc = sqlite_cluster_of(s, facts.app_id, r, o->rules_version, &cluster_id, err);
+    const struct cluster_birth birth = {o->rules_version, o->now_ms, facts.cluster_id};
+    rc = sqlite_cluster_of(s, facts.app_id, r, &birth, &cluster_id, err);
     if (!rc)
         rc =
             sql_run(&s->conn, SQL_STACK_REKEY, err, sql_int((int64_t)r->stack_id),
@@ -247,6 +252,8 @@ static enum err rekey(struct sqlite_storage *s, struct op_rekey *o, struct op_re
         rc = replace_frames(s, r, cluster_id, err);
     if (!rc)
         rc = move_sums(s, r, &facts, cluster_id, err);
+    if (!rc && facts.cluster_id != cluster_id)
+        rc = sqlite_life_joined(s, (int64_t)r->stack_id, cluster_id, o->now_ms, err);
     if (rc)
         return rc;
     r->applied = true;

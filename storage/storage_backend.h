@@ -17,6 +17,7 @@
 #include "storage/read_findings.h"
 #include "storage/read_hours.h"
 #include "storage/read_stack_weights.h"
+#include "storage/read_life.h"
 #include "storage/storage.h"
 #include "storage/storage_read.h"
 
@@ -130,6 +131,10 @@ struct storage_backend {
                             struct arena *arena, struct report_row *ret, struct error *err);
     enum err (*read_stats)(struct storage_reader *r, const char *bundle_id, struct stats_row *ret,
                            struct error *err);
+    enum err (*read_cluster_history)(struct storage_reader *r, uint64_t id, size_t limit,
+                                     const char *cursor, struct arena *arena,
+                                     struct cluster_change **ret, size_t *ret_count,
+                                     const char **ret_next, struct error *err);
     enum err (*read_symbolication)(struct storage_reader *r, const char *bundle_id, const char *by,
                                    size_t limit, struct arena *arena,
                                    struct symbolication_row **ret, size_t *ret_count,

@@ -225,6 +225,10 @@ struct cluster_row {
     uint8_t cluster_kind;
     bool provisional;
     bool hidden;
+    const char *resolved_build; /* with resolved_in; NULL: any build */
+    /* It was resolved and came back in that release; INT64_MIN, NULL: it did not. */
+    int64_t regressed_ms;
+    const char *regressed_in, *regressed_build;
     struct duration_figures figures; /* under the filter */
     uint64_t devices; /* distinct models that ever were touched, whatever the filter */
     uint64_t versions;

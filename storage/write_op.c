@@ -15,6 +15,12 @@ static const char *const state_names[] = {
     [UPLOAD_FAILED] = "failed",
 };
 
+static const char *const cluster_state_names[CLUSTER_STATES] = {
+    [CLUSTER_OPEN] = "open",
+    [CLUSTER_RESOLVED] = "resolved",
+    [CLUSTER_IGNORED] = "ignored",
+};
+
 const char *report_kind_name(enum report_kind kind)
 {
     return kind_names[kind];
@@ -63,6 +69,22 @@ bool op_report_wants_finding(const struct op_report *r)
 const char *upload_state_name(enum upload_state state)
 {
     return state_names[state];
+}
+
+const char *cluster_state_name(enum cluster_state state)
+{
+    return cluster_state_names[state];
+}
+
+bool cluster_state_parse(const char *name, enum cluster_state *ret)
+{
+    for (size_t i = 0; i < CLUSTER_STATES; i++) {
+        if (strcmp(name, cluster_state_names[i]) == 0) {
+            *ret = (enum cluster_state)i;
+            return true;
+        }
+    }
+    return false;
 }
 
 struct write_op *write_op_new(enum write_op_kind kind, size_t arena_limit)

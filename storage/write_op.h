@@ -25,6 +25,7 @@
 #include "storage/op_config.h"
 #include "storage/op_findings.h"
 #include "storage/op_hours.h"
+#include "storage/op_life.h"
 #include "storage/op_merges.h"
 #include "storage/op_symbols.h"
 #include "storage/op_usage.h"
@@ -178,6 +179,7 @@ struct op_resolutions {
     size_t count;
     const char *rules_version;
     bool findings_due; /* result: samples or threads of reports refer to some of the stacks */
+    int64_t now_ms;
 };
 
 /* --- WRITE_UPLOAD, WRITE_UPLOAD_STATE: symbol uploads --------------------------------------- */
@@ -308,6 +310,7 @@ enum write_op_kind {
     WRITE_OPEN_DROP,
     WRITE_USAGE,
     WRITE_FINDINGS,
+    WRITE_CLUSTER_STATE,
 };
 
 struct write_op {
@@ -349,6 +352,7 @@ struct write_op {
         struct op_open_drop open_drop;
         struct op_usage usage;
         struct op_findings findings;
+        struct op_cluster_state cluster_state;
     } u;
 };
 

@@ -51,6 +51,11 @@ enum err api_get_cluster(struct http_request *r, const struct read_tools *tools,
 enum err api_get_cluster_reports(struct http_request *r, const struct read_tools *tools,
                                  struct error *err);
 
+/* api_life.c */
+void api_patch_cluster(struct http_request *r);
+enum err api_get_cluster_history(struct http_request *r, const struct read_tools *tools,
+                                 struct error *err);
+
 /* api_breakdown.c */
 enum err api_get_cluster_breakdown(struct http_request *r, const struct read_tools *tools,
                                    struct error *err);

@@ -5,7 +5,8 @@
 #include "server/http/api_common.h"
 #include "server/http/report_json.h"
 
-#define DETAIL_STACKS 20 /* stacks shown with a cluster */
+#define DETAIL_STACKS  20 /* stacks shown with a cluster */
+#define DETAIL_CHANGES 20 /* and changes of its state */
 
 static const char *const SORTS[] = {
     [SORT_COUNT] = "count",           [SORT_STALL_MS] = "stall_ms", [SORT_LAST_SEEN] = "last_seen",
@@ -47,6 +48,10 @@ static void print_cluster(struct jout *j, const struct cluster_row *c)
     jout_time(j, "first_seen", c->first_seen_ms);
     jout_time(j, "last_seen", c->last_seen_ms);
     jout_string(j, "resolved_in", c->resolved_in);
+    jout_text(j, "resolved_in_build", c->resolved_build);
+    jout_time(j, "regressed_at", c->regressed_ms);
+    jout_string(j, "regressed_in", c->regressed_in);
+    jout_text(j, "regressed_in_build", c->regressed_build);
     jout_string(j, "note", c->note);
     print_trend(j, c);
 }
@@ -149,7 +154,9 @@ enum err api_get_cluster(struct http_request *r, const struct read_tools *tools,
     for (size_t i = 0; i < alias_count; i++)
         jout_uint(&j, NULL, aliases[i]);
     jout_end_array(&j);
-    rc = print_stacks(r, tools, &j, stacks, stack_count, err);
+    rc = api_print_history(&j, tools, c.id, DETAIL_CHANGES, err);
+    if (rc == ERR_OK)
+        rc = print_stacks(r, tools, &j, stacks, stack_count, err);
     jout_end_object(&j);
     return rc;
 }

@@ -53,6 +53,28 @@ enum err api_uuid(const struct http_request *r, size_t index, struct uuid *ret, 
     return ERR_OK;
 }
 
+enum err api_who(struct http_request *r, const struct read_tools *tools, const char **ret,
+                 struct error *err)
+{
+    struct token_row *rows = NULL;
+    size_t count = 0;
+    const char *name = NULL;
+    enum err rc = read_tokens(tools->storage, tools->arena, &rows, &count, err);
+    if (rc != ERR_OK)
+        return rc;
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].id == r->identity.token_id)
+            name = *rows[i].name ? rows[i].name : NULL;
+    }
+    /* It outlives the read: the request's own arena. */
+    if (r->identity.token_id)
+        *ret =
+            name ? arena_strdup(&r->arena, name)
+                 : arena_printf(&r->arena, "token %llu", (unsigned long long)r->identity.token_id);
+    return *ret || !r->identity.token_id ? ERR_OK
+                                         : error_set(err, ERR_NO_MEMORY, "no memory for a name");
+}
+
 struct write_op *api_op(struct http_request *r, enum err rc, const struct error *err,
                         enum write_op_kind kind)
 {

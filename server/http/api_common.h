@@ -32,6 +32,14 @@ enum err api_id(const struct http_request *r, size_t index, uint64_t *ret, struc
 /* Path parameter `index` as a UUID; ERR_INVALID when it is none. */
 enum err api_uuid(const struct http_request *r, size_t index, struct uuid *ret, struct error *err);
 
+/* The name of the request's token, for what is remembered of a change; NULL: no token was needed. */
+enum err api_who(struct http_request *r, const struct read_tools *tools, const char **ret,
+                 struct error *err);
+
+/* "history":[…] of a cluster, newest first (api_life.c). */
+enum err api_print_history(struct jout *j, const struct read_tools *tools, uint64_t cluster_id,
+                           size_t limit, struct error *err);
+
 /* An op, once what came before it went well (`rc`, `err`); else the answer says why not, and NULL. */
 struct write_op *api_op(struct http_request *r, enum err rc, const struct error *err,
                         enum write_op_kind kind);

@@ -177,6 +177,7 @@ static bool begin_op(const struct resolver *r, struct piece *piece)
     struct op_resolutions *out = &piece->op->u.resolutions;
     out->items = arena_array(piece->op->arena, piece->count, sizeof(out->items[0]));
     out->rules_version = arena_strdup(piece->op->arena, rules_version(r->rules));
+    out->now_ms = clock_wall_ms();
     return out->items && out->rules_version;
 }
 

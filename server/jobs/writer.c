@@ -131,6 +131,7 @@ static bool makes_pending(const struct write_op *op)
     case WRITE_OPEN_DROP:
     case WRITE_USAGE:
     case WRITE_FINDINGS:
+    case WRITE_CLUSTER_STATE:
         return false;
     }
     return false;

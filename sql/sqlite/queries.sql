@@ -273,8 +273,8 @@ SELECT id FROM clusters WHERE app_id = ?1 AND key = ?2;
 
 -- name: cluster_insert
 INSERT INTO clusters (app_id, key, kind, provisional, hidden, title, key_text, function, file,
-    image, category, owner, rules_version, borrowed, id)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15);
+    image, category, owner, rules_version, borrowed, id, created_ms, origin_id)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17);
 
 -- name: cluster_totals_insert
 INSERT INTO cluster_totals (cluster_id, count, weighted, stall_ms, first_seen_ms, last_seen_ms,
@@ -738,7 +738,8 @@ UNION ALL SELECT cluster_id FROM cluster_aliases WHERE alias = ?1 LIMIT 1;
 SELECT a.bundle_id, c.title, c.function, c.file, c.image, c.category, c.owner, c.state,
     c.resolved_in, c.note, c.key_text, c.rules_version, c.kind, c.provisional, c.hidden,
     t.count, t.weighted, t.stall_ms, t.hist, t.first_seen_ms, t.last_seen_ms,
-    (SELECT last_seen_ms FROM stacks WHERE id = a.total_id), t.above_ms
+    (SELECT last_seen_ms FROM stacks WHERE id = a.total_id), t.above_ms,
+    c.resolved_build, c.regressed_ms, c.regressed_in, c.regressed_build
 FROM clusters c JOIN cluster_totals t ON t.cluster_id = c.id JOIN apps a ON a.id = c.app_id
 WHERE c.id = ?1;
 

@@ -33,7 +33,8 @@ WHERE c.id = coalesce((SELECT cluster_id FROM cluster_aliases WHERE alias = ?1),
 SELECT title, state FROM clusters WHERE app_id = ?1 AND key = ?2;
 
 -- name: cluster_reopen
-UPDATE clusters SET state = ?3, resolved_in = CASE WHEN ?3 = 'resolved' THEN resolved_in END
+UPDATE clusters SET state = ?3, resolved_in = CASE WHEN ?3 = 'resolved' THEN resolved_in END,
+    resolved_build = CASE WHEN ?3 = 'resolved' THEN resolved_build END
 WHERE app_id = ?1 AND key = ?2 AND state <> ?3;
 
 -- name: rule_insert

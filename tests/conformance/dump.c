@@ -245,6 +245,9 @@ static void dump_cluster(struct dump *d, const struct cluster_row *c)
                (unsigned long long)c->id, c->bundle_id, c->title, text(c->function), text(c->file),
                text(c->image), c->category, text(c->owner), c->state, c->key_text, c->rules_version,
                c->cluster_kind, c->provisional, c->hidden);
+    buf_printf(d->out, " in %s (%s) %s back %lld %s (%s)", text(c->resolved_in),
+               text(c->resolved_build), text(c->note), (long long)c->regressed_ms,
+               text(c->regressed_in), text(c->regressed_build));
     figures(d, &c->figures);
     buf_printf(d->out, " dev=%llu ver=%llu st=%llu %lld-%lld [", (unsigned long long)c->devices,
                (unsigned long long)c->versions, (unsigned long long)c->stacks,
@@ -453,6 +456,25 @@ static void dump_weights(struct dump *d, uint64_t id)
     }
 }
 
+static void dump_changes(struct dump *d, uint64_t id)
+{
+    struct error err = {0};
+    struct cluster_change *rows;
+    const char *cursor = NULL;
+    size_t n;
+    do {
+        if (!ok(d, read_cluster_history(d->r, id, 3, cursor, &d->arena, &rows, &n, &cursor, &err),
+                &err))
+            break;
+        for (size_t i = 0; i < n; i++)
+            buf_printf(d->out, "  change %llu %lld %s %d %s>%s in %s (%s) note %s by %s (%s)\n",
+                       (unsigned long long)rows[i].id, (long long)rows[i].at_ms, text(rows[i].who),
+                       rows[i].regression, rows[i].from_state, rows[i].to_state,
+                       text(rows[i].resolved_in), text(rows[i].resolved_build), text(rows[i].note),
+                       text(rows[i].version), text(rows[i].build));
+    } while (cursor);
+}
+
 static void dump_clusters_by_id(struct dump *d, uint64_t max)
 {
     struct error err = {0};
@@ -472,6 +494,7 @@ static void dump_clusters_by_id(struct dump *d, uint64_t max)
         ok(d, read_cluster_aliases(d->r, id, &d->arena, &aliases, &n, &err), &err);
         for (size_t i = 0; i < n; i++)
             buf_printf(d->out, "  alias %llu\n", (unsigned long long)aliases[i]);
+        dump_changes(d, id);
         ok(d, read_cluster_stacks(d->r, id, 4, &d->arena, &stacks, &n, &err), &err);
         for (size_t i = 0; i < n; i++)
             dump_stack(d, &stacks[i]);

@@ -285,6 +285,26 @@ static struct write_op *make_give_up(struct history *h)
     return op;
 }
 
+static struct write_op *make_cluster_state(struct history *h)
+{
+    static const char *const versions[] = {"1.0", "2", "2.0", "2.1", "3", NULL};
+    static const char *const notes[] = {"fixed", "not ours", NULL};
+    struct write_op *op = write_op_new(WRITE_CLUSTER_STATE, 4096);
+    op->u.cluster_state = (struct op_cluster_state){
+        .id = 1 + draw(h, 12),
+        .bundle_id = draw(h, 5) ? NULL : SUITE_APP,
+        .set_state = draw(h, 6) != 0,
+        .state = draw(h, 3) ? CLUSTER_RESOLVED : (enum cluster_state)draw(h, CLUSTER_STATES),
+        .resolved_in = versions[draw(h, 6)],
+        .resolved_build = draw(h, 2) ? "1" : NULL,
+        .set_note = draw(h, 3) == 0,
+        .note = notes[draw(h, 3)],
+        .who = draw(h, 4) ? "ann" : NULL,
+        .now_ms = h->now_ms,
+    };
+    return op;
+}
+
 /* An op that fails half-way. */
 static struct write_op *make_bad_batch(struct history *h)
 {
@@ -324,6 +344,8 @@ static void compare_results(const struct write_op *x, const struct write_op *y)
         ck_assert_int_eq(x->u.repend.more, y->u.repend.more);
     } else if (x->kind == WRITE_GIVE_UP) {
         ck_assert_uint_eq(x->u.give_up.count, y->u.give_up.count);
+    } else if (x->kind == WRITE_CLUSTER_STATE) {
+        ck_assert_int_eq(x->u.cluster_state.changed, y->u.cluster_state.changed);
     } else if (x->kind == WRITE_UPLOAD) {
         ck_assert_uint_eq(x->u.upload.id, y->u.upload.id);
     } else if (x->kind == WRITE_UPLOAD_DELETE) {
@@ -468,6 +490,8 @@ void history_step(struct history *h, struct suite *a, struct suite *b)
     uint32_t what = draw(h, 27);
     if (draw(h, 2) == 0)
         store_both(h, a, b);
+    if (draw(h, 3) == 0)
+        apply_both(h, make_cluster_state, a, b);
     if (draw(h, 3) == 0)
         h->now_ms += (int64_t)draw(h, 30) * 3600000;
     if (what < 4)

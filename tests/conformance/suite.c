@@ -460,8 +460,8 @@ struct write_op *suite_resolution(struct suite *s)
     ck_assert_ptr_nonnull(items);
     for (size_t i = 0; i < count; i++)
         answer(s, op->arena, &page[i], &items[i]);
-    op->u.resolutions =
-        (struct op_resolutions){.items = items, .count = count, .rules_version = SUITE_RULES};
+    op->u.resolutions = (struct op_resolutions){
+        .items = items, .count = count, .rules_version = SUITE_RULES, .now_ms = SUITE_NOW};
     return op;
 }
 
@@ -527,7 +527,8 @@ struct write_op *suite_findings(struct suite *s, size_t limit, uint32_t refill)
     ck_assert_ptr_nonnull(items);
     for (size_t i = 0; i < count; i++)
         find(op->arena, &due[i], &items[i]);
-    op->u.findings = (struct op_findings){.items = items, .count = count, .refill = refill};
+    op->u.findings =
+        (struct op_findings){.items = items, .count = count, .refill = refill, .now_ms = SUITE_NOW};
     return op;
 }
 

@@ -15,6 +15,7 @@
 #ifndef STALLSYM_TESTS_SUITE_H
 #define STALLSYM_TESTS_SUITE_H
 
+#include "storage/read_life.h"
 #include "storage/storage.h"
 #include "storage/storage_read.h"
 
@@ -157,6 +158,14 @@ extern const size_t suite_case_count;
     X(breakdowns)                                                                                  \
     X(breakdown_sources)                                                                           \
     X(cluster_reports_pages)                                                                       \
+    X(states_by_hand)                                                                              \
+    X(resolved_without_a_version)                                                                  \
+    X(regression_by_a_report)                                                                      \
+    X(regression_by_a_build)                                                                       \
+    X(regression_by_a_stack_that_moves)                                                            \
+    X(regression_in_any_order)                                                                     \
+    X(decision_follows_the_heir)                                                                   \
+    X(history_is_capped)                                                                           \
     X(expiry_keeps_the_counters)                                                                   \
     X(group_of_many_ops)                                                                           \
     X(rollback_leaves_nothing)                                                                     \

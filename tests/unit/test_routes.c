@@ -47,6 +47,8 @@ static const struct {
     {"POST", "/v1/symbolicate", "/v1/symbolicate", SCOPE_READ},
     {"GET", "/v1/clusters", "/v1/clusters", SCOPE_READ},
     {"GET", "/v1/clusters/7", "/v1/clusters/{id}", SCOPE_READ},
+    {"PATCH", "/v1/clusters/7", "/v1/clusters/{id}", SCOPE_ADMIN},
+    {"GET", "/v1/clusters/7/history", "/v1/clusters/{id}/history", SCOPE_READ},
     {"GET", "/v1/clusters/7/reports", "/v1/clusters/{id}/reports", SCOPE_READ},
     {"GET", "/v1/clusters/7/breakdown", "/v1/clusters/{id}/breakdown", SCOPE_READ},
     {"GET", "/v1/breakdown", "/v1/breakdown", SCOPE_READ},
