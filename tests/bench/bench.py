@@ -7,7 +7,7 @@ Needs llvm-gsymutil and llvm-symbolizer. The large dSYM (45 MB, C++ and Objectiv
 `npm pack @nativescript/ios@8.4.0` into $STALLSYM_BENCH_CACHE (default ~/.cache/stallsym-bench) and
 left out, saying so, where it cannot be had; real dSYMs come from ../shared/data where present, else
 from the build's own fixtures."""
-import json, os, pathlib, random, shutil, statistics, subprocess, sys, tarfile, tempfile, time, zipfile
+import json, os, pathlib, random, shutil, statistics, struct, subprocess, sys, tarfile, tempfile, time, zipfile
 
 build = pathlib.Path(sys.argv[1])
 quick = '--quick' in sys.argv
@@ -95,6 +95,34 @@ def objects():
             return
 
 
+def gsym_functions(path):
+    """Of a GSYM file (LLVM's or ours): address -> (name, bytes of its record and table entries)."""
+    data = path.read_bytes()
+    _, _, width, _, base, count, strings, _ = struct.unpack_from('<IHBBQIII', data)
+    at = (48 + width - 1) // width * width
+    starts = struct.unpack_from('<%d%s' % (count, {1: 'B', 2: 'H', 4: 'I', 8: 'Q'}[width]), data, at)
+    records = struct.unpack_from('<%dI' % count, data, (at + count * width + 3) // 4 * 4)
+    functions = {}
+    for start, record in zip(starts, records):
+        at = record + 8
+        kind = 1
+        while kind:
+            kind, length = struct.unpack_from('<II', data, at)
+            at += 8 + length
+        name = strings + struct.unpack_from('<I', data, record + 4)[0]
+        functions[base + start] = (data[name:data.index(b'\0', name)], at - record + width + 4)
+    return functions
+
+
+def size_of_same(ours, theirs):
+    """Our size without the functions that LLVM has left out (it drops those of a symbol table whose
+    end it does not know), and how many these are."""
+    mine, other = gsym_functions(ours), gsym_functions(theirs)
+    more = [f for start, f in mine.items() if start not in other]
+    names = {f[0] for f in more} - {f[0] for start, f in mine.items() if start in other}
+    return ours.stat().st_size - sum(f[1] for f in more) - sum(len(n) + 1 for n in names), len(more)
+
+
 def bench_object(label, path, work):
     gsymutil, symbolizer = tool('llvm-gsymutil'), tool('llvm-symbolizer')
     print('%s: %.1f MB' % (label, path.stat().st_size / 1e6))
@@ -114,6 +142,10 @@ def bench_object(label, path, work):
     index = next((work / 'ours').glob('*.gsym'))
     their_index = sorted(work.glob('theirs.gsym*'))[0]
     figure('P3', 'index size', index.stat().st_size / 1e6, their_index.stat().st_size / 1e6, 'MB', 1.0)
+    size, more = size_of_same(index, their_index)
+    if more:
+        figure('P3', 'the same without %d functions it lacks' % more, size / 1e6,
+               their_index.stat().st_size / 1e6, 'MB', 1.0)
     info = subprocess.run([str(program), 'index', str(path), '-o', str(work / 'ours')],
                           capture_output=True, text=True, check=True).stdout
     line = json.loads(info.splitlines()[0])
