@@ -58,6 +58,7 @@ struct daemon {
     struct housekeeping *housekeeping;
     struct readers *readers;
     struct spooler *spooler;
+    struct piece_locks *piece_locks;
     struct services services;
     struct http_server *door;
     bool port_file_written;
@@ -125,7 +126,8 @@ static enum err start_memory(struct daemon *d, struct error *err)
                                               .arena_bytes = in->memory_bytes};
     d->metrics = metrics_new();
     d->layouts = layouts_new(d->config->symbols.layouts);
-    if (!d->metrics || !d->layouts)
+    d->piece_locks = piece_locks_new();
+    if (!d->piece_locks || !d->metrics || !d->layouts)
         return error_set(err, ERR_NO_MEMORY, "no memory to start");
     return sigbus_guard_install(err);
 }
@@ -150,7 +152,7 @@ static enum err start_storage(struct daemon *d, struct error *err)
 
 struct spool_names {
     const char **names;
-    size_t count;
+    size_t count, cap;
 };
 
 static bool is_wanted(void *ctx, const char *name)
@@ -163,23 +165,47 @@ static bool is_wanted(void *ctx, const char *name)
     return false;
 }
 
+static enum err want(struct spool_names *wanted, struct arena *arena, const char *name,
+                     struct error *err)
+{
+    if (!arena_room(arena, (void **)&wanted->names, wanted->count, &wanted->cap,
+                    sizeof(wanted->names[0])))
+        return error_set(err, ERR_NO_MEMORY, "no memory to start");
+    wanted->names[wanted->count++] = name;
+    return ERR_OK;
+}
+
+static enum err want_open_uploads(struct storage_reader *reader, struct arena *arena,
+                                  struct spool_names *wanted, struct error *err)
+{
+    struct open_upload_row *rows = NULL;
+    size_t count = READ_LIMIT_MAX;
+    enum err rc = ERR_OK;
+    while (rc == ERR_OK && count == READ_LIMIT_MAX) {
+        const uint8_t *after = rows ? rows[count - 1].id : NULL;
+        rc = read_open_uploads(reader, after, INT64_MAX, READ_LIMIT_MAX, arena, &rows, &count, err);
+        for (size_t i = 0; rc == ERR_OK && i < count; i++)
+            rc = want(wanted, arena, rows[i].spool_file, err);
+    }
+    return rc;
+}
+
 /* Removes spool files that no waiting upload names: their request died with the last run. */
 static enum err sweep_spool(struct daemon *d, struct storage_reader *reader, struct arena *arena,
                             struct error *err)
 {
     uint64_t *ids = NULL;
     size_t count = 0;
-    enum err rc = read_uploads_waiting(reader, arena, &ids, &count, err);
     struct spool_names wanted = {.count = 0};
-    wanted.names = arena_array(arena, count + 1, sizeof(wanted.names[0]));
-    if (rc == ERR_OK && !wanted.names)
-        rc = error_set(err, ERR_NO_MEMORY, "no memory to start");
+    enum err rc = read_uploads_waiting(reader, arena, &ids, &count, err);
     for (size_t i = 0; rc == ERR_OK && i < count; i++) {
         struct upload_row row;
         rc = read_upload(reader, ids[i], arena, &row, err);
         if (rc == ERR_OK)
-            wanted.names[wanted.count++] = row.spool_file;
+            rc = want(&wanted, arena, row.spool_file, err);
     }
+    if (rc == ERR_OK)
+        rc = want_open_uploads(reader, arena, &wanted, err);
     return rc == ERR_OK ? blob_store_sweep_spool(d->blobs, is_wanted, &wanted, err) : rc;
 }
 
@@ -321,6 +347,9 @@ static enum err start_door(struct daemon *d, struct error *err)
                                     .readers = d->readers,
                                     .resolver = d->resolver,
                                     .spooler = d->spooler,
+                                    .piece_locks = d->piece_locks,
+                                    .open_uploads = d->config->symbols.open_uploads,
+                                    .open_upload_bytes = d->config->symbols.open_upload_bytes,
                                     .indexer = d->indexer,
                                     .index_cache = d->cache,
                                     .layouts = d->layouts,
@@ -412,6 +441,7 @@ void daemon_stop(struct daemon *d)
         blob_store_close(d->blobs);
     metrics_free(d->metrics);
     layouts_free(d->layouts);
+    piece_locks_free(d->piece_locks);
     rules_free(d->rules);
     data_dir_close(d->dir);
     pthread_mutex_destroy(&d->bell.lock);

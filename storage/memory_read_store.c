@@ -148,9 +148,9 @@ static int by_open_id(const void *a, const void *b)
     return memcmp(x->id, y->id, sizeof(x->id));
 }
 
-enum err mem_read_open_uploads(struct storage_reader *r, int64_t before_ms, size_t limit,
-                               struct arena *arena, struct open_upload_row **ret, size_t *ret_count,
-                               struct error *err)
+enum err mem_read_open_uploads(struct storage_reader *r, const uint8_t *after, int64_t before_ms,
+                               size_t limit, struct arena *arena, struct open_upload_row **ret,
+                               size_t *ret_count, struct error *err)
 {
     const struct mem_state *s = mem_read_state(r);
     size_t count = 0;
@@ -158,7 +158,8 @@ enum err mem_read_open_uploads(struct storage_reader *r, int64_t before_ms, size
     if (!rows)
         return mem_no_memory(err);
     for (size_t i = 0; i < s->opens_count; i++) {
-        if (s->opens[i].row.touched_ms < before_ms)
+        if (s->opens[i].row.touched_ms < before_ms &&
+            (!after || memcmp(s->opens[i].row.id, after, OPEN_UPLOAD_ID_SIZE) > 0))
             rows[count++] = s->opens[i].row;
     }
     qsort(rows, count, sizeof(*rows), by_open_id);

@@ -66,14 +66,14 @@ enum err read_open_upload(struct storage_reader *r, const uint8_t id[OPEN_UPLOAD
     return rc;
 }
 
-enum err read_open_uploads(struct storage_reader *r, int64_t before_ms, size_t limit,
-                           struct arena *arena, struct open_upload_row **ret, size_t *ret_count,
-                           struct error *err)
+enum err read_open_uploads(struct storage_reader *r, const uint8_t *after, int64_t before_ms,
+                           size_t limit, struct arena *arena, struct open_upload_row **ret,
+                           size_t *ret_count, struct error *err)
 {
     enum err rc = begin(r, limit, err);
     if (rc)
         return rc;
-    rc = r->backend->read_open_uploads(r, before_ms, limit, arena, ret, ret_count, err);
+    rc = r->backend->read_open_uploads(r, after, before_ms, limit, arena, ret, ret_count, err);
     r->backend->read_end(r);
     return rc;
 }

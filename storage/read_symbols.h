@@ -68,9 +68,9 @@ struct open_upload_row {
 };
 enum err read_open_upload(struct storage_reader *r, const uint8_t id[OPEN_UPLOAD_ID_SIZE],
                           struct arena *arena, struct open_upload_row *ret, struct error *err);
-/* Those not touched since, in the order of their ids. */
-enum err read_open_uploads(struct storage_reader *r, int64_t before_ms, size_t limit,
-                           struct arena *arena, struct open_upload_row **ret, size_t *ret_count,
-                           struct error *err);
+/* Those not touched since, in the order of their ids, from behind `after` on (NULL: all). */
+enum err read_open_uploads(struct storage_reader *r, const uint8_t *after, int64_t before_ms,
+                           size_t limit, struct arena *arena, struct open_upload_row **ret,
+                           size_t *ret_count, struct error *err);
 
 #endif

@@ -150,11 +150,12 @@ enum err sqlite_read_open_upload(struct storage_reader *r, const uint8_t id[OPEN
     return rc;
 }
 
-enum err sqlite_read_open_uploads(struct storage_reader *r, int64_t before_ms, size_t limit,
-                                  struct arena *arena, struct open_upload_row **ret,
+enum err sqlite_read_open_uploads(struct storage_reader *r, const uint8_t *after, int64_t before_ms,
+                                  size_t limit, struct arena *arena, struct open_upload_row **ret,
                                   size_t *ret_count, struct error *err)
 {
     sqlite3_stmt *st = sql_start(&sqlite_reader_of(r)->conn, SQL_OPEN_UPLOADS_BEFORE, err,
-                                 sql_int(before_ms), sql_int((int64_t)limit));
+                                 sql_int(before_ms), sql_int((int64_t)limit),
+                                 after ? sql_blob(after, OPEN_UPLOAD_ID_SIZE) : sql_null());
     return all_rows(r, st, fill_open, sizeof(**ret), arena, ret, ret_count, err);
 }

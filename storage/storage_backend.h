@@ -101,8 +101,8 @@ struct storage_backend {
     enum err (*read_open_upload)(struct storage_reader *r, const uint8_t id[OPEN_UPLOAD_ID_SIZE],
                                  struct arena *arena, struct open_upload_row *ret,
                                  struct error *err);
-    enum err (*read_open_uploads)(struct storage_reader *r, int64_t before_ms, size_t limit,
-                                  struct arena *arena, struct open_upload_row **ret,
+    enum err (*read_open_uploads)(struct storage_reader *r, const uint8_t *after, int64_t before_ms,
+                                  size_t limit, struct arena *arena, struct open_upload_row **ret,
                                   size_t *ret_count, struct error *err);
     enum err (*read_missing)(struct storage_reader *r, const char *bundle_id, size_t limit,
                              const char *cursor, struct arena *arena, struct missing_row **ret,

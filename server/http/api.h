@@ -41,6 +41,14 @@ extern const struct body_stream api_symbols_stream;
 void api_post_symbols(struct http_request *r);
 enum err api_get_upload(struct http_request *r, const struct read_tools *tools, struct error *err);
 
+/* api_pieces.c */
+extern const struct body_stream api_piece_stream;
+void api_post_open_upload(struct http_request *r);
+void api_put_piece(struct http_request *r);
+/* GET of an upload in pieces. */
+enum err api_get_open_upload(struct http_request *r, const struct read_tools *tools,
+                             struct error *err);
+
 /* api_symbolicate.c */
 enum err api_symbolicate(struct http_request *r, const struct read_tools *tools, struct error *err);
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "server/http/api_common.h"
+#include "server/http/piece.h"
 #include "server/http/problem.h"
 #include "server/http/symbols_json.h"
 #include "server/http/upload.h"
@@ -26,6 +27,7 @@ struct upload_request {
     struct upload *upload;
     const char *bundle_id, *version, *build, *os_build;
     bool system;
+    bool protect;
     bool wait;
     size_t at; /* the part whose turn it is */
 };
@@ -146,6 +148,26 @@ static void wait_next(struct http_request *r)
         http_read(r, print_state, NULL); /* it is queued all the same */
 }
 
+void upload_answer(struct http_request *r, uint64_t id, bool known, bool wait)
+{
+    struct upload_request *q = arena_alloc(&r->arena, sizeof(*q));
+    struct upload *u = arena_alloc(&r->arena, sizeof(*u));
+    struct upload_part *p = arena_alloc(&r->arena, sizeof(*p));
+    if (!q || !u || !p) {
+        http_problem(r, 503, "no memory to spare; the upload is queued");
+        http_finish(r);
+        return;
+    }
+    p->id = id;
+    p->known = known && !wait;
+    u->r = r;
+    u->parts[u->count++] = p;
+    q->upload = u;
+    q->wait = wait;
+    r->state = q;
+    wait_next(r);
+}
+
 /* --- the writer ------------------------------------------------------------------------------- */
 
 static void write_next(struct http_request *r);
@@ -196,6 +218,7 @@ static void write_next(struct http_request *r)
         .build = q->build,
         .os_build = q->os_build,
         .system = q->system,
+        .protect = q->protect,
         .now_ms = r->now_ms,
     };
     memcpy(op->u.upload.sha256, p->sha256, SHA256_SIZE);
@@ -205,7 +228,7 @@ static void write_next(struct http_request *r)
 /* --- known already? --------------------------------------------------------------------------- */
 
 /* Whichever object made the index of a slice's UUID. */
-static bool indexes_are_sound(const struct http_request *r, const struct upload_row *row)
+bool upload_is_sound(const struct http_request *r, const struct upload_row *row)
 {
     for (size_t i = 0; i < row->slice_count; i++) {
         const struct slice_row *s = &row->slices[i];
@@ -222,7 +245,7 @@ static enum err look_up(struct http_request *r, const struct read_tools *tools, 
         struct upload_part *p = u->parts[i];
         struct upload_row row;
         enum err rc = read_upload_by_sha256(tools->storage, p->sha256, tools->arena, &row, err);
-        if (rc == ERR_NOT_FOUND || (rc == ERR_OK && !indexes_are_sound(r, &row)))
+        if (rc == ERR_NOT_FOUND || (rc == ERR_OK && !upload_is_sound(r, &row)))
             continue;
         if (rc != ERR_OK)
             return rc;
@@ -268,12 +291,18 @@ static enum err read_request(struct http_request *r, struct upload_request *q, s
     if (rc == ERR_OK)
         rc = query_bool(&r->query, "wait", &q->wait, err);
     if (rc == ERR_OK)
+        rc = query_bool(&r->query, "protect", &q->protect, err);
+    if (rc == ERR_OK)
         rc = api_bundle(r, &bundle_id, err);
     q->system = kind == 1;
     q->bundle_id = or_empty(bundle_id);
     q->version = or_empty(query_text(&r->query, "version"));
     q->build = or_empty(query_text(&r->query, "build"));
     q->os_build = or_empty(query_text(&r->query, "os_build"));
+    if (rc == ERR_OK && q->protect && !*q->bundle_id && !*q->version && !*q->build && !*q->os_build)
+        return error_set(err, ERR_INVALID,
+                         "protect needs to know the build: bundle_id, version, "
+                         "build or os_build");
     return rc;
 }
 
@@ -318,6 +347,8 @@ enum err api_get_upload(struct http_request *r, const struct read_tools *tools, 
     struct upload_row row;
     uint64_t id = 0;
     struct jout j;
+    if (piece_id_parse(r->params[0], NULL))
+        return api_get_open_upload(r, tools, err);
     enum err rc = api_id(r, 0, &id, err);
     if (rc == ERR_OK)
         rc = read_upload(tools->storage, id, tools->arena, &row, err);

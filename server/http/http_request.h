@@ -46,10 +46,11 @@ struct http_reply {
     struct buf body;
     int fd; /* the body is this file; -1 */
     uint64_t fd_size;
-    const char *etag;        /* quoted */
-    const char *location;    /* of what was made */
-    const char *disposition; /* Content-Disposition */
-    const char *allow;       /* 405, OPTIONS */
+    const char *etag;          /* quoted */
+    const char *location;      /* of what was made */
+    const char *upload_offset; /* how far an upload in pieces is */
+    const char *disposition;   /* Content-Disposition */
+    const char *allow;         /* 405, OPTIONS */
     uint32_t retry_after_s;
     bool authenticate; /* WWW-Authenticate */
     bool close;

@@ -76,7 +76,8 @@ static void add_cors(struct MHD_Response *response, const struct http_request *r
     if (!r->origin)
         return;
     add(response, "Access-Control-Allow-Origin", r->origin);
-    add(response, "Access-Control-Expose-Headers", "X-Request-Id, Retry-After, ETag, Location");
+    add(response, "Access-Control-Expose-Headers",
+        "X-Request-Id, Retry-After, ETag, Location, Upload-Offset");
     if (r->reply.preflight) {
         add(response, "Access-Control-Allow-Methods", r->reply.allow);
         add(response, "Access-Control-Allow-Headers",
@@ -101,6 +102,7 @@ static void add_headers(struct MHD_Response *response, const struct http_request
     add(response, "Content-Disposition", reply->disposition);
     add(response, "ETag", reply->etag);
     add(response, "Location", reply->location);
+    add(response, "Upload-Offset", reply->upload_offset);
     add(response, "Allow", reply->allow);
     add(response, "WWW-Authenticate", reply->authenticate ? "Bearer realm=\"stallsym\"" : NULL);
     add(response, "Connection", reply->close ? "close" : NULL);

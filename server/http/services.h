@@ -14,6 +14,7 @@
 #include "server/jobs/indexer.h"
 #include "server/jobs/layouts.h"
 #include "server/jobs/metrics.h"
+#include "server/jobs/piece_locks.h"
 #include "server/jobs/readers.h"
 #include "server/jobs/resolver.h"
 #include "server/jobs/spooler.h"
@@ -29,6 +30,9 @@ struct services {
     struct readers *readers;
     struct resolver *resolver;
     struct spooler *spooler;
+    struct piece_locks *piece_locks;
+    uint64_t open_uploads;      /* in pieces: at most so many at a time, */
+    uint64_t open_upload_bytes; /* of so many bytes together */
     struct indexer *indexer;
     struct index_cache *index_cache;
     struct layouts *layouts;

@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "server/http/http_request.h"
 #include "server/http/multipart.h"
+#include "storage/storage_read.h"
 
 #define UPLOAD_PARTS_MAX 64
 #define UPLOAD_HEAD_SIZE 512
@@ -63,6 +64,12 @@ enum err upload_data(struct http_request *r, const void *data, size_t len, size_
  * http_defer(). */
 void upload_end(struct upload *u,
                 void (*spooled)(struct http_request *r, enum err rc, const struct error *err));
+/* Answers with the state of an upload that is in the database, after its end if `wait`; one that is
+ * new (not `known`) and not waited for is queued, whatever became of it meanwhile. Call deferred,
+ * inside the gate; r->state is its own from then on. */
+void upload_answer(struct http_request *r, uint64_t id, bool known, bool wait);
+/* Whether every index that the upload gave is whole: what sent it again would not mend. */
+bool upload_is_sound(const struct http_request *r, const struct upload_row *row);
 /* Safe at any time, also twice, also when there is no upload. */
 void upload_abort(struct http_request *r);
 /* Removes a part's spool file, if it still has one. */

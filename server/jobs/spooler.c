@@ -19,11 +19,14 @@
 #include "server/jobs/spooler.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -50,6 +53,9 @@ struct spool {
         *chunks; /* ring; [first, first + filled) are full, the next one is being filled */
     size_t first, filled;
     uint64_t accepted;
+    uint64_t limit;
+    bool appends; /* to a file that was there, from `offset` on */
+    uint64_t offset;
     enum err failed;
     struct error error;
     /* The thread's own: */
@@ -120,11 +126,30 @@ static void unlink_live(struct spool *u)
 
 /* --- the disk; no lock is held ---------------------------------------------------------------- */
 
+/* What is behind `offset` was never answered for. */
+static enum err open_again(struct spool *u, struct error *err)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    if (!blob_store_spool_path(u->owner->blobs, u->name, path, sizeof(path)))
+        return error_set(err, ERR_INTERNAL, "not a name of a spool file");
+    u->fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (u->fd < 0 || fstat(u->fd, &st) != 0)
+        return error_errno(err, errno, "cannot open the upload");
+    if ((uint64_t)st.st_size < u->offset)
+        return error_set(err, ERR_IO, "the upload is shorter than what was received of it");
+    if (ftruncate(u->fd, (off_t)u->offset) != 0 || lseek(u->fd, 0, SEEK_END) < 0)
+        return error_errno(err, errno, "cannot write the upload");
+    return ERR_OK;
+}
+
 static enum err write_chunk(struct spool *u, const struct chunk *c, struct error *err)
 {
     struct spooler *s = u->owner;
     if (u->fd < 0) {
-        enum err rc = blob_store_spool_create(s->blobs, u->name, sizeof(u->name), &u->fd, err);
+        enum err rc =
+            u->appends ? open_again(u, err)
+                       : blob_store_spool_create(s->blobs, u->name, sizeof(u->name), &u->fd, err);
         if (rc != ERR_OK)
             return rc;
     }
@@ -159,7 +184,7 @@ static void remove_file(struct spool *u)
     if (u->fd >= 0)
         close(u->fd);
     u->fd = -1;
-    if (u->name[0])
+    if (u->name[0] && !u->appends)
         (void)blob_store_remove_spool(u->owner->blobs, u->name, &ignored);
 }
 
@@ -191,6 +216,7 @@ static void call_finished(struct spool *u, enum err rc, const struct error *err)
 {
     struct spooler *s = u->owner;
     struct spool_result result = {.name = u->name, .size = u->written, .head_len = u->head_len};
+    result.sha = u->sha;
     sha256_final(&u->sha, result.sha256);
     memcpy(result.head, u->head, u->head_len);
     u->callbacks.finished(u->callbacks.ctx, rc == ERR_OK ? &result : NULL, rc, err);
@@ -328,8 +354,8 @@ void spooler_stop(struct spooler *s)
 
 /* --- the door's side -------------------------------------------------------------------------- */
 
-enum err spool_begin(struct spooler *s, const struct spool_callbacks *callbacks, struct spool **ret,
-                     struct error *err)
+static enum err begin(struct spooler *s, const struct spool_callbacks *callbacks,
+                      const struct spool_more *more, struct spool **ret, struct error *err)
 {
     if (blob_store_free_bytes(s->blobs) <= s->options.free_bytes_min)
         return error_set(err, ERR_IO, "the disk is full");
@@ -343,7 +369,15 @@ enum err spool_begin(struct spooler *s, const struct spool_callbacks *callbacks,
     u->owner = s;
     u->callbacks = *callbacks;
     u->fd = -1;
+    u->limit = s->options.upload_bytes;
     sha256_init(&u->sha);
+    if (more) {
+        u->appends = true;
+        u->offset = more->offset;
+        u->limit = more->limit;
+        u->sha = more->sha;
+        snprintf(u->name, sizeof(u->name), "%s", more->name);
+    }
     pthread_mutex_lock(&s->lock);
     enum err rc = s->stopping ? error_set(err, ERR_BUSY, "the daemon is stopping") : ERR_OK;
     if (rc == ERR_OK)
@@ -355,6 +389,18 @@ enum err spool_begin(struct spooler *s, const struct spool_callbacks *callbacks,
     }
     *ret = u;
     return ERR_OK;
+}
+
+enum err spool_begin(struct spooler *s, const struct spool_callbacks *callbacks, struct spool **ret,
+                     struct error *err)
+{
+    return begin(s, callbacks, NULL, ret, err);
+}
+
+enum err spool_append(struct spooler *s, const struct spool_callbacks *callbacks,
+                      const struct spool_more *more, struct spool **ret, struct error *err)
+{
+    return begin(s, callbacks, more, ret, err);
 }
 
 /* The chunk that is being filled; NULL when all are full. Memory is taken when first needed. */
@@ -376,9 +422,9 @@ static struct chunk *open_chunk(struct spool *u, struct error *err)
 
 static enum err check_write(struct spool *u, size_t len, struct error *err)
 {
-    if (u->failed == ERR_OK && len > u->owner->options.upload_bytes - u->accepted)
+    if (u->failed == ERR_OK && len > u->limit - u->accepted)
         u->failed = error_set(&u->error, ERR_LIMIT, "the upload is larger than %llu bytes",
-                              (unsigned long long)u->owner->options.upload_bytes);
+                              (unsigned long long)u->limit);
     if (u->failed != ERR_OK && err)
         *err = u->error;
     return u->failed;

@@ -7,7 +7,8 @@
  * Invariants: at most `chunk_bytes * chunks` of an upload are in memory: spool_write() answers
  * ERR_BUSY when its buffer is full; the door then suspends the connection until `drained` is
  * called. `finished` is called exactly once after spool_finish(), with the file synced.
- * spool_abort() removes the file; nothing is called afterwards.
+ * spool_abort() removes the file (one that spool_append() found it leaves); nothing is called
+ * afterwards.
  *
  * Threads: one upload is driven by one thread at a time; callbacks come from the spooler's thread.
  * Memory: a spool handle dies with `finished` (after it returns) or spool_abort().
@@ -31,6 +32,15 @@ struct spool_result {
     uint8_t sha256[SHA256_SIZE];
     uint8_t head[512]; /* first bytes, to tell what it is */
     size_t head_len;
+    struct sha256 sha; /* of all bytes up to here, to go on from */
+};
+
+/* A file that is there, and gets more. */
+struct spool_more {
+    const char *name;  /* a spool file */
+    uint64_t offset;   /* what it has; anything behind is cut off */
+    struct sha256 sha; /* of that */
+    uint64_t limit;    /* it takes at most so many bytes more */
 };
 
 struct spool_callbacks {
@@ -53,6 +63,10 @@ void spooler_stop(struct spooler *s);
 
 enum err spool_begin(struct spooler *s, const struct spool_callbacks *callbacks, struct spool **ret,
                      struct error *err);
+/* As spool_begin, but appends. The file stays whatever happens; `size` of the result is what was
+ * written now. */
+enum err spool_append(struct spooler *s, const struct spool_callbacks *callbacks,
+                      const struct spool_more *more, struct spool **ret, struct error *err);
 /* Copies up to `len` bytes; `ret_taken` says how many. ERR_OK with fewer taken than given, or
  * ERR_BUSY with none: wait for `drained`. Any other error ends the upload (call spool_abort). */
 enum err spool_write(struct spool *u, const void *data, size_t len, size_t *ret_taken,

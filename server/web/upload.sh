@@ -28,6 +28,10 @@ Options:
   --kind KIND        app (default) or system
   --wait             wait until the server has indexed what was sent
   --force            send also what the server has already
+  --protect          the server's retention shall leave this build alone
+  --piece-size N     send what is larger in pieces of N bytes (K, M, G; default
+                     32M): a broken connection costs no more than a piece, and
+                     the next run goes on where this one ended
   --require-all      fail when nothing was found, when one dSYM could not be
                      sent or indexed, or when the server afterwards misses a
                      UUID; waits like --wait
@@ -72,6 +76,8 @@ os_build=
 kind=app
 wait=
 force=
+protect=
+piece_size=32M
 require_all=
 dry_run=
 quiet=
@@ -98,6 +104,8 @@ while [ $# -gt 0 ]; do
     --kind) value_of "$1" $#; kind=$2; shift ;;
     --wait) wait=1 ;;
     --force) force=1 ;;
+    --protect) protect=1 ;;
+    --piece-size) value_of "$1" $#; piece_size=$2; shift ;;
     --require-all) require_all=1 ;;
     --dry-run) dry_run=1 ;;
     --quiet) quiet=1 ;;
@@ -131,6 +139,17 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+
+case $piece_size in
+*K) piece_bytes=${piece_size%K} factor=1024 ;;
+*M) piece_bytes=${piece_size%M} factor=1048576 ;;
+*G) piece_bytes=${piece_size%G} factor=1073741824 ;;
+*) piece_bytes=$piece_size factor=1 ;;
+esac
+case $piece_bytes in
+'' | *[!0-9]* | 0*) wrong "--piece-size is a number of bytes, or one with K, M or G" ;;
+esac
+piece_bytes=$((piece_bytes * factor))
 
 case $kind in
 app | system) ;;
@@ -227,21 +246,27 @@ add_query bundle_id "$bundle_id"
 add_query version "$version"
 add_query build "$build"
 add_query os_build "$os_build"
+[ -z "$protect" ] || query="$query&protect=1"
 [ -z "$wait" ] || query="$query&wait=1"
 
-# Sets $status; the answer is in $work/answer. 000: no connection. A person at a terminal sees how
-# far curl is with $meter set.
+# Sets $status; the answer is in $work/answer, its headers in $work/head. 000: no connection, or one
+# that broke. A person at a terminal sees how far curl is with $meter set.
 meter=
-request() {
+ask() {
     : >"$work/answer"
     : >"$work/curl.err"
+    : >"$work/head"
     set -- --config "$work/curl.conf" --show-error --output "$work/answer" \
-        --write-out '%{http_code}' --connect-timeout 20 --retry 3 --retry-delay 2 "$@"
+        --dump-header "$work/head" --write-out '%{http_code}' --connect-timeout 20 "$@"
     if [ -n "$meter" ]; then
-        status=$(curl --progress-bar "$@") || status=${status:-000}
+        status=$(curl --progress-bar "$@") || status=000
     else
-        status=$(curl --silent "$@" 2>"$work/curl.err") || status=${status:-000}
+        status=$(curl --silent "$@" 2>"$work/curl.err") || status=000
     fi
+}
+
+request() {
+    ask --retry 3 --retry-delay 2 "$@"
     case $status in
     401 | 403)
         complain "the server refused the token: $(detail)"
@@ -298,6 +323,121 @@ pack() {
     fi
 }
 
+# Sets $digest; false where nothing is there to make one.
+sha256() {
+    if command -v sha256sum >/dev/null 2>&1; then
+        digest=$(sha256sum <"$1")
+    elif command -v shasum >/dev/null 2>&1; then
+        digest=$(shasum -a 256 <"$1")
+    elif command -v openssl >/dev/null 2>&1; then
+        digest=$(openssl dgst -sha256 -r <"$1")
+    else
+        return 1
+    fi
+    digest=${digest%% *}
+    [ "${#digest}" -eq 64 ]
+}
+
+# A JSON text: quotes, backslashes and control characters cannot stand in it as they are.
+json_text() {
+    printf '"%s"' "$(printf '%s' "$1" | tr -d '\000-\037' | sed 's/[\\"]/\\&/g')"
+}
+
+# How far the upload is, says the last answer; or nothing.
+offset_told() {
+    tr -d '\r' <"$work/head" | tr '[:upper:]' '[:lower:]' |
+        sed -n 's/^upload-offset: *\([0-9][0-9]*\)$/\1/p' | tail -n 1
+}
+
+# Waits, longer each time; false after the last time.
+back_off() {
+    tries=$((tries + 1))
+    [ "$tries" -le 10 ] || return 1
+    pause=$((tries < 5 ? tries * tries : 30))
+    say "[$number/$found] $name: ${1:-no answer}; trying again in $pause s"
+    sleep "$pause"
+}
+
+# Opens the upload, or finds the one that was begun: $upload and $offset; or $status of an answer that
+# ends it.
+open_upload() {
+    {
+        printf '{"size":%s,"sha256":"%s","kind":"%s"' "$size" "$digest" "$kind"
+        for pair in "bundle_id $bundle_id" "version $version" "build $build" "os_build $os_build"; do
+            [ -z "${pair#* }" ] || printf ',"%s":%s' "${pair%% *}" "$(json_text "${pair#* }")"
+        done
+        [ -z "$protect" ] || printf ',"protect":true'
+        printf '}'
+    } >"$work/question"
+    while :; do
+        ask --header 'Content-Type: application/json' --data-binary "@$work/question" \
+            "$url/v1/symbols/uploads"
+        case $status in
+        000 | 429 | 5??) back_off "$(detail)" || return 1 ;;
+        401 | 403)
+            complain "the server refused the token: $(detail)"
+            exit 4 ;;
+        *) break ;;
+        esac
+    done
+    upload=$(sed -n 's/.*"upload_id":"\([0-9a-f]*\)".*/\1/p' "$work/answer")
+    offset=$(offset_told)
+    [ -n "$upload" ] && [ -n "$offset" ]
+}
+
+# What the server has of the upload: $offset. False: it does not know it any more.
+ask_offset() {
+    while :; do
+        ask --head "$url/v1/symbols/uploads/$upload"
+        case $status in
+        200) offset=$(offset_told); return 0 ;;
+        000 | 429 | 5??) back_off || return 1 ;;
+        *) return 1 ;;
+        esac
+    done
+}
+
+# Cuts $piece_bytes from $offset on out of the package. dd counts in blocks: whole ones are skipped by
+# seeking, the rest of the way by reading.
+cut_piece() {
+    block=65536
+    whole=$((offset / block))
+    rest=$((offset - whole * block))
+    dd if="$package" bs="$block" skip="$whole" count=$(((piece_bytes + rest) / block + 1)) 2>/dev/null |
+        tail -c +$((rest + 1)) | head -c "$piece_bytes" >"$work/piece"
+}
+
+# Sends the package in pieces; $status is that of the last answer.
+send_pieces() {
+    tries=0
+    open_upload || return 0
+    [ "$offset" -eq 0 ] || say "[$number/$found] $name: $offset bytes are there already"
+    while :; do
+        cut_piece
+        length=$(wc -c <"$work/piece" | tr -d ' ')
+        end=$((offset + length))
+        ask --header 'Content-Type: application/octet-stream' --header 'Expect:' \
+            --upload-file "$work/piece" \
+            "$url/v1/symbols/uploads/$upload?offset=$offset${wait:+&wait=1}"
+        case $status in
+        200 | 202)
+            [ "$end" -lt "$size" ] || return 0
+            tries=0
+            offset=$(offset_told) ;;
+        000 | 409 | 429 | 5??)
+            before=$offset
+            back_off "$(detail)" || return 0
+            ask_offset || return 0
+            # A piece that came in part is no failure to come further.
+            [ "$offset" -eq "$before" ] || tries=0 ;;
+        404) # given up meanwhile
+            back_off "$(detail)" && open_upload || return 0 ;;
+        *) return 0 ;;
+        esac
+        [ -n "$offset" ] || return 0
+    done
+}
+
 send() {
     name=$(basename "$1")
     if ! pack "$1"; then
@@ -309,8 +449,12 @@ send() {
     if [ -t 2 ] && [ -z "$quiet" ]; then
         meter=1
     fi
-    request --request POST --header 'Content-Type: application/octet-stream' \
-        --upload-file "$package" "$url/v1/symbols?$query"
+    if [ "$size" -gt "$piece_bytes" ] && sha256 "$package"; then
+        send_pieces
+    else
+        request --request POST --header 'Content-Type: application/octet-stream' \
+            --upload-file "$package" "$url/v1/symbols?$query"
+    fi
     meter=
     case $status in
     200) say "[$number/$found] $name: indexed" ;;
@@ -320,6 +464,9 @@ send() {
             complain "$name: the server cannot index it now"
             return 1
         fi ;;
+    000)
+        complain "$name: the connection broke again and again: $(head -n 1 "$work/curl.err")"
+        return 1 ;;
     *)
         complain "$name: refused: $(detail)"
         return 1 ;;

@@ -140,4 +140,4 @@ FROM open_uploads WHERE id = ?1;
 -- name: open_uploads_before
 SELECT id, sha256, size, received, spool_file, bundle_id, version, build, os_build, system, protect,
     hash_state, touched_ms, upload_id
-FROM open_uploads WHERE touched_ms < ?1 ORDER BY id LIMIT ?2;
+FROM open_uploads WHERE touched_ms < ?1 AND (?3 IS NULL OR id > ?3) ORDER BY id LIMIT ?2;

@@ -179,7 +179,7 @@ static void dump_store(struct dump *d)
                        builds[i].version, builds[i].build, builds[i].os_build,
                        (long long)builds[i].created_ms);
     }
-    if (!ok(d, read_open_uploads(d->r, INT64_MAX, 100, &d->arena, &open, &n, &err), &err))
+    if (!ok(d, read_open_uploads(d->r, NULL, INT64_MAX, 100, &d->arena, &open, &n, &err), &err))
         return;
     for (size_t i = 0; i < n; i++) {
         struct open_upload_row x;

@@ -1,5 +1,5 @@
 """upload.sh, as the daemon serves it, under dash and under bash in POSIX mode: what CI sees."""
-import os, pathlib, shutil, subprocess, sys, tempfile, zipfile
+import os, pathlib, random, re, shutil, signal, socket, subprocess, sys, tempfile, threading, zipfile
 
 sys.path.insert(0, os.path.dirname(__file__))
 from daemon import Daemon, skip
@@ -103,6 +103,133 @@ def one_shell(shell):
         assert left == [], left
 
 
+class Proxy:
+    """Hands connections on to the daemon and breaks those that `plan` says: after so many bytes; None
+    lets one live; a function is called first. The last of the plan stays for good."""
+
+    def __init__(self, daemon, plan):
+        self.daemon, self.plan, self.broken = daemon, list(plan), 0
+        self.listener = socket.create_server(('127.0.0.1', 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            step = self.plan.pop(0) if len(self.plan) > 1 else self.plan[0]
+            if callable(step):
+                step = step()
+            if step == 0:
+                self.broken += 1
+                client.close()
+                continue
+            try:
+                server = socket.create_connection(('127.0.0.1', self.daemon.port))
+            except OSError:
+                client.close()
+                continue
+            threading.Thread(target=self.pump, args=(client, server, step), daemon=True).start()
+            threading.Thread(target=self.pump, args=(server, client, None), daemon=True).start()
+
+    def pump(self, source, target, left):
+        try:
+            while data := source.recv(65536):
+                if left is not None and len(data) > left:
+                    target.sendall(data[:left])
+                    self.broken += 1
+                    break
+                left = None if left is None else left - len(data)
+                target.sendall(data)
+        except OSError:
+            pass
+        for s in (source, target):
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self):
+        self.listener.close()
+
+
+def in_pieces(shell):
+    with tempfile.TemporaryDirectory() as name, Daemon() as d:
+        folder = pathlib.Path(name)
+        script = folder / 'upload.sh'
+        script.write_bytes(d.request('GET', '/upload.sh', token=False).body)
+        bin_dir = folder / 'bin'
+        bin_dir.mkdir()
+        (bin_dir / 'sleep').write_text('#!/bin/sh\nexit 0\n') # the pauses are for others
+        (bin_dir / 'sleep').chmod(0o755)
+        zipfile.ZipFile(DEMO).extractall(folder)
+        shop = folder / 'Shop.dSYM'
+
+        def grow(seed, size=3 << 20):
+            (shop / 'Contents/Resources/junk.bin').write_bytes(random.Random(seed).randbytes(size))
+
+        def env(port):
+            return {'STALLSYM_URL': 'http://127.0.0.1:%d' % port, 'STALLSYM_TOKEN': d.token,
+                    'PATH': '%s:%s' % (bin_dir, os.environ['PATH'])}
+
+        def newest():
+            return d.get('/v1/symbols/uploads/%d' % max(i['upload_id'] for i in all_objects(d)))
+
+        run(shell, script, ['--piece-size', 'x', shop], env(d.port), 2, '--piece-size')
+        run(shell, script, ['--piece-size', '0', shop], env(d.port), 2, '--piece-size')
+        # Without faults; a name that JSON and shells could stumble over.
+        grow(1)
+        run(shell, script, ['--wait', '--piece-size', '1M', '--bundle-id', 'com."a\\b" $x', shop], env(d.port), 0,
+            'Shop.dSYM: indexed', '1 sent')
+        assert d.get('/v1/symbols')['items'][0]['bundle_id'] == 'com."a\\b" $x'
+        assert newest()['state'] == 'indexed'
+        # Sent again: its content is known.
+        run(shell, script, ['--force', '--piece-size', '1M', '--bundle-id', 'com."a\\b" $x', shop], env(d.port), 0,
+            'Shop.dSYM: indexed')
+
+        # A network that breaks most connections somewhere, and a daemon that is killed twice.
+        grow(2)
+
+        def kill():
+            d.restart(signal.SIGKILL)
+            return 0
+
+        proxy = Proxy(d, [None, 700000, None, 0, 0, None, 300000, kill, None, None, 900000, kill, None, None])
+        text = run(shell, script, ['--wait', '--piece-size', '1000K', shop], env(proxy.port), 0, 'Shop.dSYM: indexed',
+                   'trying again in')
+        assert proxy.broken >= 5, (proxy.broken, text)
+        proxy.close()
+
+        # A network that is gone for good: the next run goes on where this one ended.
+        grow(3)
+        proxy = Proxy(d, [None, None, 400000, 0])
+        run(shell, script, ['--piece-size', '1M', shop], env(proxy.port), 1, 'again and again', '1 failed')
+        proxy.close()
+        text = run(shell, script, ['--wait', '--piece-size', '1M', shop], env(d.port), 0, 'bytes are there already',
+                   'Shop.dSYM: indexed')
+        there = int(re.search(r'(\d+) bytes are there', text).group(1))
+        assert there > 1 << 20, there # the first piece, and some of the second
+
+        # What cannot be indexed is said as it is without pieces; --require-all fails.
+        cut = folder / 'Cut.dSYM'
+        shutil.copytree(shop, cut)
+        dwarf = cut / 'Contents/Resources/DWARF/Shop'
+        dwarf.write_bytes(dwarf.read_bytes()[:2000])
+        run(shell, script, ['--require-all', '--piece-size', '1M', cut], env(d.port), 5, 'Cut.dSYM: refused: ', '1 failed')
+        junk = folder / 'junk'
+        junk.write_bytes(b'no symbol file' * 10000)
+        run(shell, script, ['--piece-size', '64K', junk], env(d.port), 1, 'junk: refused: this is no archive')
+        run(shell, script, ['--piece-size', '1M', shop], {**env(d.port), 'STALLSYM_TOKEN': 'wrong'}, 4, 'refused the token')
+        assert list((d.folder / 'data/spool').iterdir()) == []
+
+
+def all_objects(d):
+    return [o for item in d.get('/v1/symbols')['items'] for o in d.get('/v1/symbols/' + item['uuid'])['objects']]
+
+
 for shell in SHELLS:
     one_shell(shell)
+    in_pieces(shell)
 print('ok: upload.sh under ' + ', '.join(s[0] for s in SHELLS))

@@ -94,6 +94,9 @@ static void start_parts(struct http_fixture *f, const char *database, const char
                        s->metrics, &s->indexer, &err),
          &err);
     must(readers_start(s->storage, s->index_cache, &readers, s->metrics, &s->readers, &err), &err);
+    s->piece_locks = piece_locks_new();
+    s->open_uploads = 3;
+    s->open_upload_bytes = (uint64_t)4 << 20;
     must(spooler_start(s->blobs, &spooler, &s->spooler, &err), &err);
 }
 
@@ -147,6 +150,7 @@ void http_fixture_stop(struct http_fixture *f)
     indexer_quiesce(s->indexer);
     http_server_stop(f->server, 2000); /* NULL when the test did that */
     spooler_stop(s->spooler);
+    piece_locks_free(s->piece_locks);
     readers_stop(s->readers);
     indexer_stop(s->indexer);
     resolver_stop(s->resolver);

@@ -40,6 +40,8 @@ static const struct {
     {"POST", "/v1/symbols/check", "/v1/symbols/check", SCOPE_SYMBOLS},
     {"GET", "/v1/symbols/missing", "/v1/symbols/missing", SCOPE_SYMBOLS},
     {"GET", "/v1/symbols/uploads/7", "/v1/symbols/uploads/{id}", SCOPE_SYMBOLS},
+    {"POST", "/v1/symbols/uploads", "/v1/symbols/uploads", SCOPE_SYMBOLS},
+    {"PUT", "/v1/symbols/uploads/7", "/v1/symbols/uploads/{id}", SCOPE_SYMBOLS},
     {"DELETE", "/v1/symbols/uploads/7", "/v1/symbols/uploads/{id}", SCOPE_ADMIN},
     {"GET", "/v1/symbols/x", "/v1/symbols/{uuid}", SCOPE_SYMBOLS},
     {"DELETE", "/v1/symbols/x", "/v1/symbols/{uuid}", SCOPE_ADMIN},
