@@ -4,7 +4,7 @@
  * Order of start; a stop is the exact reverse, with two steps before it:
  *
  *   folder and lock, rules, metrics, files, database, layouts, index cache,
- *   writer, first admin token, resolver, indexer, housekeeping, readers, spooler, door, port file
+ *   writer, first admin token, resolver, findings, indexer, housekeeping, readers, spooler, door, port file
  *
  * Stop: the door's readiness goes off (quiesce); the indexer ends its child and answers those who
  * wait for an upload, so that no request waits for minutes; the door stops, while everything that its
@@ -27,6 +27,7 @@
 #include "server/data_dir.h"
 #include "server/first_token.h"
 #include "server/http/http_server.h"
+#include "server/jobs/findings.h"
 #include "server/jobs/housekeeping.h"
 #include "server/rules_file.h"
 #include "storage/storage_read.h"
@@ -39,6 +40,7 @@
 struct bell {
     pthread_mutex_t lock;
     struct resolver *resolver;
+    struct findings *findings;
 };
 
 struct daemon {
@@ -54,6 +56,7 @@ struct daemon {
     struct writer *writer;
     struct bell bell;
     struct resolver *resolver;
+    struct findings *findings;
     struct indexer *indexer;
     struct housekeeping *housekeeping;
     struct readers *readers;
@@ -87,6 +90,22 @@ static void set_bell(struct daemon *d, struct resolver *resolver)
 {
     pthread_mutex_lock(&d->bell.lock);
     d->bell.resolver = resolver;
+    pthread_mutex_unlock(&d->bell.lock);
+}
+
+static void on_findings(void *ctx)
+{
+    struct daemon *d = ctx;
+    pthread_mutex_lock(&d->bell.lock);
+    if (d->bell.findings)
+        findings_ring(d->bell.findings);
+    pthread_mutex_unlock(&d->bell.lock);
+}
+
+static void set_findings_bell(struct daemon *d, struct findings *findings)
+{
+    pthread_mutex_lock(&d->bell.lock);
+    d->bell.findings = findings;
     pthread_mutex_unlock(&d->bell.lock);
 }
 
@@ -252,6 +271,7 @@ static enum err start_writer(struct daemon *d, struct error *err)
                                      .group_ms = (int64_t)c->group_ms,
                                      .wal_high_bytes = c->wal_high_bytes,
                                      .pending_bell = on_pending,
+                                     .findings_bell = on_findings,
                                      .layout_learnt = on_layout,
                                      .bell_ctx = d};
     return writer_start(d->storage, &options, d->metrics, &d->writer, err);
@@ -273,6 +293,14 @@ static enum err start_resolver(struct daemon *d, struct error *err)
                                  &d->resolver, err);
     if (rc == ERR_OK)
         set_bell(d, d->resolver);
+    return rc;
+}
+
+static enum err start_findings(struct daemon *d, struct error *err)
+{
+    enum err rc = findings_start(d->storage, d->writer, d->rules, d->metrics, &d->findings, err);
+    if (rc == ERR_OK)
+        set_findings_bell(d, d->findings);
     return rc;
 }
 
@@ -375,9 +403,10 @@ static enum err start_port_file(struct daemon *d, struct error *err)
 typedef enum err start_part(struct daemon *d, struct error *err);
 
 static start_part *const PARTS[] = {
-    start_folder,  start_rules,   start_memory, start_blobs,     start_storage, start_from_database,
-    start_cache,   start_writer,  start_token,  start_resolver,  start_indexer, start_housekeeping,
-    start_readers, start_spooler, start_door,   start_port_file,
+    start_folder,        start_rules,     start_memory,       start_blobs,   start_storage,
+    start_from_database, start_cache,     start_writer,       start_token,   start_resolver,
+    start_findings,      start_indexer,   start_housekeeping, start_readers, start_spooler,
+    start_door,          start_port_file,
 };
 
 enum err daemon_start(const struct config *config, struct daemon **ret, struct error *err)
@@ -430,6 +459,8 @@ void daemon_stop(struct daemon *d)
     readers_stop(d->readers);
     housekeeping_stop(d->housekeeping);
     indexer_stop(d->indexer);
+    set_findings_bell(d, NULL);
+    findings_stop(d->findings);
     set_bell(d, NULL);
     resolver_stop(d->resolver);
     writer_stop(d->writer);

@@ -21,6 +21,9 @@ enum err mem_fill_stack(const struct mem_state *s, const struct mem_stack *k, st
         .last_seen_ms = sums.last_ms,
         .bundle_id = s->apps[k->app].bundle_id,
     };
+    const struct mem_cluster *c = mem_cluster_of(s, k->cluster_id);
+    ret->cluster_kind = c ? c->row.cluster_kind : 0;
+    memcpy(ret->part, k->part, sizeof(ret->part));
     if (k->resolved)
         ret->resolved = *k->resolved;
     return raw_stack_decode(k->raw, k->raw_len, arena, &ret->raw, err);

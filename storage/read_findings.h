@@ -13,7 +13,7 @@
 struct finding_due {
     uint64_t report_id;
     uint32_t generation;
-    bool damaged;             /* what is stored cannot be read; nothing below */
+    bool damaged;             /* what is stored cannot be read, or takes too much memory */
     struct report_row report; /* as read_report() gives it */
 };
 /* The oldest reports that are due, at most `limit`. */

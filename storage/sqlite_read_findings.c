@@ -25,15 +25,19 @@ enum err sqlite_read_findings_due(struct storage_reader *base, size_t limit, str
         due->generation = (uint32_t)sqlite3_column_int64(st, 1);
     }
     struct finding_due *due = rows.items;
-    for (size_t i = 0; i < rows.count && !rc; i++) {
-        rc = sqlite_report_get(q, (int64_t)due[i].report_id, arena, &due[i].report, err);
-        due[i].damaged = rc == ERR_FORMAT;
-        rc = due[i].damaged ? ERR_OK : rc;
+    size_t count = 0;
+    for (; count < rows.count && !rc; count++) {
+        struct finding_due *d = &due[count];
+        rc = sqlite_report_get(q, (int64_t)d->report_id, arena, &d->report, err);
+        if (rc == ERR_NO_MEMORY && count > 0)
+            break; /* the page ends where memory does */
+        d->damaged = rc == ERR_FORMAT || rc == ERR_NO_MEMORY;
+        rc = d->damaged ? ERR_OK : rc;
     }
-    if (rc)
+    if (rc && rc != ERR_NO_MEMORY)
         return rc;
     *ret = due;
-    *ret_count = rows.count;
+    *ret_count = count;
     return ERR_OK;
 }
 

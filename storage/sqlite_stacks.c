@@ -52,7 +52,9 @@ enum err sqlite_stack_fill(struct sqlite_reader *r, sqlite3_stmt *st, struct are
         .first_seen_ms = sqlite3_column_int64(st, 6),
         .last_seen_ms = sqlite3_column_int64(st, 7),
         .bundle_id = sql_column_text(st, 8, arena, &failed),
+        .cluster_kind = (uint8_t)sqlite3_column_int(st, 12),
     };
+    sql_column_fixed(st, 11, s.part, sizeof(s.part));
     const void *raw = sql_column_blob(st, 9, arena, &raw_len, &failed);
     const void *frames = sql_column_blob(st, 10, arena, &frames_len, &failed);
     if (failed)

@@ -263,6 +263,8 @@ struct stack_row {
     const char *bundle_id;
     struct raw_stack raw;
     struct resolved_stack resolved; /* of the last resolution; count 0 before the first one */
+    uint8_t part[PART_KEY_SIZE];    /* its own key in that; zeros before */
+    uint8_t cluster_kind;           /* analysis' enum cluster_kind; of the cluster it is in */
 };
 /* A cluster's stacks, heaviest first (ties: smallest hash). */
 enum err read_cluster_stacks(struct storage_reader *r, uint64_t id, size_t limit,

@@ -3,12 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TIME_MAX (INT64_MAX / 8)
+
 /* A sample with its place in the input and the time it stands for. */
 struct timed_sample {
     const struct culprit_sample *sample;
     size_t index;
     int64_t at_ms;
     int64_t length_ms;
+    uint64_t repeats;
 };
 
 static enum err no_memory(struct error *err)
@@ -32,13 +35,13 @@ static int compare_lengths(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Time from one sample to the next, as it is in the middle of all. */
+/* Time from one sample (or repeat) to the next, as it is in the middle of all. */
 static int64_t usual_length(const struct timed_sample *t, size_t count, int64_t *scratch)
 {
     if (count < 2)
         return 0;
     for (size_t i = 0; i + 1 < count; i++)
-        scratch[i] = t[i].length_ms;
+        scratch[i] = t[i].length_ms / (int64_t)t[i].repeats;
     qsort(scratch, count - 1, sizeof(*scratch), compare_lengths);
     return scratch[(count - 1) / 2];
 }
@@ -46,8 +49,22 @@ static int64_t usual_length(const struct timed_sample *t, size_t count, int64_t 
 /* Times are strangers' numbers: no difference of two may overflow. */
 static int64_t clamp_time(int64_t ms)
 {
-    const int64_t far = INT64_MAX / 8;
-    return ms > far ? far : ms < -far ? -far : ms;
+    return ms > TIME_MAX ? TIME_MAX : ms < -TIME_MAX ? -TIME_MAX : ms;
+}
+
+/* One moment for all is no time: what is left of the report's is shared out by repeats. */
+static void share_time(struct timed_sample *t, size_t count, int64_t end)
+{
+    uint64_t all = 0, before = 0;
+    int64_t start = t[0].at_ms;
+    for (size_t i = 0; i < count; i++)
+        all += t[i].repeats;
+    if (count < 2 || t[count - 1].at_ms != start || end <= start)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        t[i].at_ms = start + (int64_t)((double)(end - start) * (double)before / (double)all);
+        before += t[i].repeats;
+    }
 }
 
 static enum err order_samples(const struct culprit_sample *samples, size_t count, int64_t end_ms,
@@ -58,13 +75,22 @@ static enum err order_samples(const struct culprit_sample *samples, size_t count
     if (!t || !scratch)
         return no_memory(err);
     for (size_t i = 0; i < count; i++)
-        t[i] = (struct timed_sample){&samples[i], i, clamp_time(samples[i].at_ms), 0};
+        t[i] = (struct timed_sample){.sample = &samples[i],
+                                     .index = i,
+                                     .at_ms = clamp_time(samples[i].at_ms),
+                                     .repeats = samples[i].repeats ? samples[i].repeats : 1};
     qsort(t, count, sizeof(*t), compare_times);
+    int64_t end = clamp_time(end_ms);
+    share_time(t, count, end);
     for (size_t i = 0; i + 1 < count; i++)
         t[i].length_ms = t[i + 1].at_ms - t[i].at_ms;
-    int64_t end = clamp_time(end_ms);
     struct timed_sample *last = &t[count - 1];
-    last->length_ms = end >= last->at_ms ? end - last->at_ms : usual_length(t, count, scratch);
+    last->length_ms = end - last->at_ms;
+    if (end < last->at_ms) {
+        int64_t usual = usual_length(t, count, scratch);
+        int64_t most = TIME_MAX / (int64_t)last->repeats;
+        last->length_ms = (usual < most ? usual : most) * (int64_t)last->repeats;
+    }
     *ret = t;
     return ERR_OK;
 }
@@ -85,6 +111,8 @@ static enum err find_stages(const struct timed_sample *t, size_t count, struct a
         struct culprit_stage *stage = &stages[c->stage_count - 1];
         stage->last = t[i].index;
         stage->samples++;
+        stage->repeats += t[i].repeats;
+        c->total_repeats += t[i].repeats;
         stage->length_ms += t[i].length_ms;
         c->total_ms += t[i].length_ms;
     }
@@ -92,15 +120,15 @@ static enum err find_stages(const struct timed_sample *t, size_t count, struct a
     return ERR_OK;
 }
 
-/* Longer, then with more samples, then later. Samples without times are told apart by number. */
+/* Longer, then of more samples, then later. Samples without times are told apart by number. */
 static bool outlasts(const struct culprit_stage *a, const struct culprit_stage *b)
 {
     if (a->length_ms != b->length_ms)
         return a->length_ms > b->length_ms;
-    return a->length_ms > 0 || a->samples >= b->samples;
+    return a->length_ms > 0 || a->repeats >= b->repeats;
 }
 
-static void choose(const struct culprit_sample *samples, size_t count, struct culprit *c)
+static void choose(const struct culprit_sample *samples, struct culprit *c)
 {
     bool idle = true;
     for (size_t i = 0; i < c->stage_count; i++) {
@@ -116,7 +144,7 @@ static void choose(const struct culprit_sample *samples, size_t count, struct cu
     const struct culprit_stage *stage = &c->stages[c->stage];
     c->sample = stage->last;
     c->confidence = c->total_ms > 0 ? (double)stage->length_ms / (double)c->total_ms
-                                    : (double)stage->samples / (double)count;
+                                    : (double)stage->repeats / (double)c->total_repeats;
 }
 
 /* The tree, sample by sample: functions that are still on the stack go on, others begin. */
@@ -173,7 +201,7 @@ enum err culprit_of(const struct culprit_sample *samples, size_t count, int64_t 
         e = grow_tree(t, count, arena, &c, err);
     if (e != ERR_OK)
         return e;
-    choose(samples, count, &c);
+    choose(samples, &c);
     *ret = c;
     return ERR_OK;
 }

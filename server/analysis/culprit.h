@@ -8,7 +8,8 @@
  * as a tree, so that "300 ms of 1,240 ms in Feed.decode, inside Feed.reload" can be shown.
  *
  * Invariants: pure. Lengths add up to the report's time. With keys of raw stacks (culprit_raw_key) it
- * works before any symbol is there.
+ * works before any symbol is there. Samples that all say the same time have none: their repeats
+ * share the report's, or stand for it when that is not known either (lengths are 0 then).
  *
  * Threads: any. Memory: the caller's arena; names are borrowed from the samples.
  */
@@ -28,7 +29,8 @@
 #define CULPRIT_DEPTH_MAX   32 /* functions of one sample in the tree, from the outermost on */
 
 struct culprit_sample {
-    int64_t at_ms; /* when it was taken; any order */
+    int64_t at_ms;    /* when it was taken; any order */
+    uint32_t repeats; /* the same again: it stands for so many; 0 counts as 1 */
     uint8_t key[CLUSTER_KEY_SIZE];
     bool idle;
     const char *const *names; /* app frames, innermost first; may be empty */
@@ -39,6 +41,7 @@ struct culprit_stage {
     size_t first; /* samples, by their index in the input */
     size_t last;
     size_t samples;
+    uint64_t repeats; /* of all of them */
     int64_t start_ms;
     int64_t length_ms;
 };
@@ -57,6 +60,7 @@ struct culprit {
     size_t stage;
     double confidence; /* the stage's share of the time, 0 to 1 */
     int64_t total_ms;
+    uint64_t total_repeats;
     const struct culprit_stage *stages; /* in the order of time */
     size_t stage_count;
     const struct culprit_node *nodes; /* parents before their children */

@@ -45,6 +45,7 @@ enum err api_get_stats(struct http_request *r, const struct read_tools *tools, s
     jout_uint(&j, "reports", s.reports);
     jout_uint(&j, "stacks", s.stacks);
     jout_uint(&j, "pending_stacks", s.pending_stacks);
+    jout_uint(&j, "pending_findings", s.pending_findings);
     jout_uint(&j, "provisional_stacks", s.provisional_stacks);
     jout_uint(&j, "clusters", s.clusters);
     jout_uint(&j, "symbol_files", s.symbol_files);

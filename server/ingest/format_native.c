@@ -387,6 +387,29 @@ static bool speaks_of_stack(json_t *o, const struct report *r)
            r->stack_skipped || r->kind == REPORT_FRAME_DROP;
 }
 
+static bool same_stack(const struct report_stack *a, const struct report_stack *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; i < a->count && same; i++)
+        same = a->frames[i].address == b->frames[i].address &&
+               a->frames[i].offset == b->frames[i].offset &&
+               uuid_equal(&a->frames[i].uuid, &b->frames[i].uuid);
+    return same;
+}
+
+/* Of a report with several samples one of them is the stack (design: the longest stage); a stack
+ * beside them has no time, and is none of them or the same again. */
+static void let_samples_speak(struct intake *in, struct report *r)
+{
+    bool known = r->stack.count == 0 || r->sample_count < 2;
+    for (size_t i = 0; i < r->sample_count && !known; i++)
+        known = same_stack(&r->stack, &r->samples[i].stack);
+    if (!known)
+        intake_drop(in, "stack", "the samples say which stack it was");
+    if (r->sample_count > 1)
+        r->stack = (struct report_stack){NULL, 0};
+}
+
 static bool read_stacks(struct intake *in, struct fields *f, json_t *o, const struct batch *b,
                         struct report *r)
 {
@@ -398,13 +421,16 @@ static bool read_stacks(struct intake *in, struct fields *f, json_t *o, const st
     bool outermost_first = order && strcmp(order, "outermost_first") == 0;
     if (order && !outermost_first && strcmp(order, "innermost_first") != 0)
         return fields_refuse(f, "neither innermost_first nor outermost_first", "%s", "order");
+    int64_t interval_ms = 0;
+    fields_int(f, o, "", "sample_interval_ms", 0, DURATION_MAX_MS, &interval_ms);
     json_t *samples = fields_array(f, o, "", "samples");
     json_t *threads = fields_array(f, o, "", "threads");
     if (f->failed ||
         !native_stack(in, f, fields_get(o, "stack"), "stack", outermost_first, &r->stack) ||
-        (samples && !native_samples(in, f, samples, outermost_first, r)) ||
+        (samples && !native_samples(in, f, samples, interval_ms, outermost_first, r)) ||
         (threads && !native_threads(in, f, threads, outermost_first, r)))
         return false;
+    let_samples_speak(in, r);
     if (!keep(in, f, fields_text(f, o, "", "stack_skipped", 64), &r->stack_skipped) || f->failed)
         return false;
     if (!speaks_of_stack(o, r))

@@ -155,8 +155,10 @@ bool native_stack(struct intake *in, struct fields *f, json_t *value, const char
     return true;
 }
 
-bool native_samples(struct intake *in, struct fields *f, json_t *array, bool outermost_first,
-                    struct report *r)
+/* Without an offset a sample was taken an interval after the one before it and each of its repeats;
+ * with no interval either, at the same time. */
+bool native_samples(struct intake *in, struct fields *f, json_t *array, int64_t interval_ms,
+                    bool outermost_first, struct report *r)
 {
     size_t n = json_array_size(array);
     if (n > in->limits->samples)
@@ -164,7 +166,7 @@ bool native_samples(struct intake *in, struct fields *f, json_t *array, bool out
     struct report_sample *samples = arena_array(in->arena, n ? n : 1, sizeof(*samples));
     if (!samples)
         return no_memory(in, f);
-    int64_t before = 0;
+    int64_t next = 0;
     for (size_t i = 0; i < n && !f->failed; i++) {
         char at[48], stack_at[64];
         json_t *v = json_array_get(array, i);
@@ -173,13 +175,12 @@ bool native_samples(struct intake *in, struct fields *f, json_t *array, bool out
         snprintf(stack_at, sizeof(stack_at), "%s.stack", at);
         if (!json_is_object(v))
             return fields_refuse(f, "not an object", "%s", at);
-        int64_t offset = before, repeat = 1, cpu = -1;
+        int64_t offset = next, repeat = 1, cpu = -1;
         fields_int(f, v, at, "offset_ms", 0, DURATION_MAX_MS, &offset);
         fields_int(f, v, at, "repeat_count", 1, 1000000, &repeat);
         fields_int(f, v, at, "cpu_usage", 0, 10000, &cpu);
-        if (offset < before)
-            return fields_refuse(f, "goes back in time", "%s.offset_ms", at);
-        before = offset;
+        next = offset + interval_ms * repeat;
+        next = next < DURATION_MAX_MS ? next : DURATION_MAX_MS;
         s->offset_ms = (int32_t)offset;
         s->repeat_count = (uint32_t)repeat;
         s->cpu_usage = (int16_t)cpu;
@@ -204,6 +205,8 @@ static bool read_wait(struct intake *in, struct fields *f, json_t *v, const char
     char path[64];
     snprintf(path, sizeof(path), "%s.waits_for", at);
     const char *kind = fields_text(f, wait, path, "kind", 64);
+    if (!keep_text(in, f, fields_text(f, wait, path, "queue", REPORT_TEXT_MAX), &t->waits_queue))
+        return false;
     fields_address(f, wait, path, "address", &t->waits_address);
     fields_int(f, wait, path, "owner_tid", 0, INT64_MAX, &t->owner_tid);
     return !f->failed && keep_text(in, f, kind ? kind : "unknown", &t->waits_kind);
@@ -231,6 +234,7 @@ bool native_threads(struct intake *in, struct fields *f, json_t *array, bool out
         fields_bool(f, v, at, "stalled", &t->stalled);
         if (!keep_text(in, f, fields_text(f, v, at, "name", REPORT_TEXT_MAX), &t->name) ||
             !keep_text(in, f, fields_text(f, v, at, "state", 64), &t->state) ||
+            !keep_text(in, f, fields_text(f, v, at, "queue", REPORT_TEXT_MAX), &t->queue) ||
             !read_wait(in, f, v, at, t) ||
             !native_stack(in, f, fields_get(v, "stack"), stack_at, outermost_first, &t->stack))
             return false;

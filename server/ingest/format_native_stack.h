@@ -17,8 +17,8 @@
 /* `value` an array of frames or a string of addresses. `at` is its path. */
 bool native_stack(struct intake *in, struct fields *f, json_t *value, const char *at,
                   bool outermost_first, struct report_stack *ret);
-bool native_samples(struct intake *in, struct fields *f, json_t *array, bool outermost_first,
-                    struct report *r);
+bool native_samples(struct intake *in, struct fields *f, json_t *array, int64_t interval_ms,
+                    bool outermost_first, struct report *r);
 bool native_threads(struct intake *in, struct fields *f, json_t *array, bool outermost_first,
                     struct report *r);
 /* `array` the value of "images". */

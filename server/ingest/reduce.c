@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "server/analysis/culprit.h"
 #include "server/ingest/app_batch.h"
 #include "server/ingest/image_set.h"
 
@@ -206,42 +207,29 @@ static enum err reduce_stack(struct reducer *rd, struct app_batch *b, const stru
     return ret->addresses ? ERR_OK : no_memory(rd);
 }
 
-/* Equal but for the leaf: the same stage of the same function. */
-static bool same_stage(const struct report_stack *a, const struct report_stack *b)
+/* Index of the sample that stands for the report before any of its stacks has a name. */
+static enum err provisional_culprit(struct reducer *rd, const struct app_batch *b,
+                                    const struct report *r, const struct op_report *op, size_t *ret)
 {
-    if (a->count != b->count)
-        return false;
-    for (size_t i = 1; i < a->count; i++) {
-        const struct report_frame *x = &a->frames[i], *y = &b->frames[i];
-        if (x->address != y->address || x->offset != y->offset || !uuid_equal(&x->uuid, &y->uuid))
-            return false;
+    struct culprit culprit;
+    struct culprit_sample *samples = arena_array(rd->arena, r->sample_count, sizeof(*samples));
+    if (!samples)
+        return no_memory(rd);
+    for (size_t i = 0; i < r->sample_count; i++) {
+        const struct op_stack *stack = &b->op.stacks[op->samples[i].stack];
+        struct raw_stack raw;
+        enum err rc = raw_stack_decode(stack->raw, stack->raw_len, rd->arena, &raw, rd->err);
+        if (rc != ERR_OK)
+            return rc;
+        samples[i] = (struct culprit_sample){.at_ms = r->samples[i].offset_ms,
+                                             .repeats = r->samples[i].repeat_count};
+        culprit_raw_key(r->bundle_id, &raw, samples[i].key);
     }
-    return a->count > 1 || a->frames[0].address == b->frames[0].address;
-}
-
-/* Index of the sample that stands for the report: last one of the longest stage. */
-static size_t culprit_sample(const struct report *r)
-{
-    size_t best = 0;
-    int64_t best_ms = -1;
-    for (size_t first = 0; first < r->sample_count;) {
-        size_t next = first + 1;
-        while (next < r->sample_count &&
-               same_stage(&r->samples[first].stack, &r->samples[next].stack))
-            next++;
-        int64_t end = r->duration_ms;
-        if (next < r->sample_count)
-            end = r->samples[next].offset_ms;
-        int64_t ms = end - r->samples[first].offset_ms;
-        for (size_t i = first; i < next && ms <= 0; i++)
-            ms += r->samples[i].repeat_count; /* no times: repeats stand for it */
-        if (ms >= best_ms) {
-            best_ms = ms;
-            best = next - 1;
-        }
-        first = next;
-    }
-    return best;
+    enum err rc =
+        culprit_of(samples, r->sample_count, r->duration_ms, rd->arena, &culprit, rd->err);
+    if (rc == ERR_OK)
+        *ret = culprit.sample;
+    return rc;
 }
 
 /* Index of the thread marked as stalled, else of thread 0; there is one. */
@@ -303,7 +291,9 @@ static enum err reduce_threads(struct reducer *rd, struct app_batch *b, const st
                                         .state = from->state,
                                         .stalled = from->stalled,
                                         .stack = stack.index,
+                                        .queue = from->queue,
                                         .waits_kind = from->waits_kind,
+                                        .waits_queue = from->waits_queue,
                                         .waits_address = from->waits_address,
                                         .owner_tid = from->owner_tid,
                                         .addresses = stack.addresses,
@@ -324,7 +314,10 @@ static enum err reduce_own_stack(struct reducer *rd, struct app_batch *b,
     if (r->stack.count > 0) {
         rc = reduce_stack(rd, b, map, r->images, &r->stack, &own);
     } else if (r->sample_count > 0) {
-        const struct op_sample *s = &op->samples[culprit_sample(r)];
+        size_t which = 0;
+        if (r->sample_count > 1)
+            rc = provisional_culprit(rd, b, r, op, &which);
+        const struct op_sample *s = &op->samples[which];
         own = (struct reduced){s->stack, s->addresses, s->addresses_len};
     } else if (r->thread_count > 0) {
         const struct op_thread *t = &op->threads[main_thread(r)];

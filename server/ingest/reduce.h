@@ -6,9 +6,9 @@
  *
  * Invariants: stacks of one batch are distinct; images listed are those that stacks refer to, those
  * whose vmaddr is news, and the members of a slide group that frames wait for. The report's own
- * stack is: the given one; else that of the provisional culprit of its samples (longest run of
- * equal stacks, the leaf ignored; ties to the most recent); else that of the thread marked stalled,
- * else of thread 0, never another's.
+ * stack is: of several samples the provisional culprit's (analysis/culprit.h, by raw keys); else the
+ * given one; else the only sample's; else that of the thread marked stalled, else of thread 0, never
+ * another's.
  *
  * Threads: one. Memory: everything in the op's arena, which is the intake's.
  */

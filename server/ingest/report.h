@@ -54,7 +54,9 @@ struct report_thread {
     const char *state;
     bool stalled;
     struct report_stack stack;
-    const char *waits_kind; /* NULL: waits for nothing */
+    const char *queue;       /* label of the dispatch queue it works for, NULL */
+    const char *waits_kind;  /* NULL: waits for nothing */
+    const char *waits_queue; /* label of the queue it waits for, NULL */
     uint64_t waits_address;
     int64_t owner_tid; /* -1 */
 };

@@ -35,6 +35,8 @@
     X(WAL_BYTES, gauge, "stallsym_wal_bytes", "bytes in the write-ahead log")                      \
     X(STACKS_RESOLVED, counter, "stallsym_stacks_resolved_total", "stacks resolved")               \
     X(STACKS_LATE, counter, "stallsym_stacks_resolved_late_total", "resolutions that came late")   \
+    X(FINDINGS, counter, "stallsym_findings_total", "culprits and deadlocks looked for")           \
+    X(FINDINGS_MOVED, counter, "stallsym_findings_moved_total", "reports moved to another stack")  \
     X(FRAMES_RESOLVED, counter, "stallsym_frames_total", "frames symbolicated")                    \
     X(FRAME_CACHE_HITS, counter, "stallsym_frame_cache_hits_total", "frames from the cache")       \
     X(INDEXES_OPEN, gauge, "stallsym_indexes_open", "index files mapped")                          \

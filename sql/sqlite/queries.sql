@@ -765,14 +765,16 @@ SELECT alias FROM cluster_aliases WHERE cluster_id = ?1 ORDER BY alias;
 
 -- name: cluster_stacks
 SELECT s.id, s.count, s.weighted, s.stall_ms, s.state, s.provisional, s.first_seen_ms,
-    s.last_seen_ms, a.bundle_id, d.raw, d.resolved
+    s.last_seen_ms, a.bundle_id, d.raw, d.resolved, s.part_key, coalesce(c.kind, 0)
 FROM stacks s JOIN apps a ON a.id = s.app_id JOIN stack_data d ON d.stack_id = s.id
+    LEFT JOIN clusters c ON c.id = s.cluster_id
 WHERE s.cluster_id = ?1 AND s.count > 0 ORDER BY s.weighted DESC, s.hash LIMIT ?2;
 
 -- name: stack_get
 SELECT s.id, s.count, s.weighted, s.stall_ms, s.state, s.provisional, s.first_seen_ms,
-    s.last_seen_ms, a.bundle_id, d.raw, d.resolved
+    s.last_seen_ms, a.bundle_id, d.raw, d.resolved, s.part_key, coalesce(c.kind, 0)
 FROM stacks s JOIN apps a ON a.id = s.app_id JOIN stack_data d ON d.stack_id = s.id
+    LEFT JOIN clusters c ON c.id = s.cluster_id
 WHERE s.id = ?1;
 
 -- name: name_text

@@ -114,11 +114,11 @@ class Daemon:
         return answer
 
     def settle(self, seconds=30):
-        """Until no stack waits for the resolver."""
+        """Until no stack waits for the resolver, and no report for its culprit."""
         deadline = time.monotonic() + seconds
         while True:
             stats = self.get('/v1/stats')
-            if stats['pending_stacks'] == 0:
+            if stats['pending_stacks'] == 0 and stats['pending_findings'] == 0:
                 return stats
             assert time.monotonic() < deadline, stats
             time.sleep(0.02)
