@@ -12,6 +12,7 @@
 #include "storage/memory_read.h"
 #include "storage/read_hours.h"
 #include "storage/read_stack_weights.h"
+#include "storage/read_trend.h"
 
 enum err mem_write_usage(struct mem_storage *m, struct write_op *op, struct error *err);
 enum err mem_write_hours_expire(struct mem_storage *m, struct write_op *op, struct error *err);
@@ -28,6 +29,11 @@ struct read_filter mem_usage_filter(const struct read_filter *f);
 enum err mem_read_hours(struct storage_reader *r, uint64_t cluster_id, const struct read_filter *f,
                         int64_t begin, size_t count, struct arena *arena, struct hour_row **ret,
                         int64_t *ret_known, struct error *err);
+enum err mem_read_trend(struct storage_reader *r, const struct read_filter *f,
+                        const struct trend_query *q, struct arena *arena, struct trend *ret,
+                        struct error *err);
+enum err mem_read_totals(struct storage_reader *r, const struct read_filter *f,
+                         struct totals_row *ret, struct error *err);
 
 enum err mem_read_stack_weights(struct storage_reader *r, uint64_t cluster_id,
                                 const struct read_filter *filters, size_t filter_count,

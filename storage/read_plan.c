@@ -64,6 +64,17 @@ enum read_source read_plan_source(const struct read_filter *f, enum breakdown_by
     return READ_REPORTS;
 }
 
+enum read_source read_plan_trend(const struct read_filter *f, enum trend_step step,
+                                 enum breakdown_by group)
+{
+    struct read_filter any_time = *f;
+    if (step != TREND_HOUR)
+        return read_plan_source(f, group, step == TREND_DAY ? BY_DAY : BY_NONE);
+    any_time.since_ms = any_time.until_ms = INT64_MIN;
+    return read_plan_source(&any_time, group, BY_DAY) == READ_COUNTERS ? READ_COUNTERS
+                                                                       : READ_REPORTS;
+}
+
 enum breakdown_by read_plan_usage_by(enum breakdown_by by)
 {
     return by == BY_KIND || by == BY_CATEGORY ? BY_NONE : by;

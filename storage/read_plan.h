@@ -12,6 +12,7 @@
 #ifndef STALLSYM_STORAGE_READ_PLAN_H
 #define STALLSYM_STORAGE_READ_PLAN_H
 
+#include "storage/read_trend.h"
 #include "storage/storage_read.h"
 
 enum read_source {
@@ -24,6 +25,9 @@ enum read_source {
 /* The table for a breakdown; BY_NONE twice: figures alone. */
 enum read_source read_plan_source(const struct read_filter *f, enum breakdown_by by,
                                   enum breakdown_by by2);
+/* For a trend. READ_COUNTERS for hours: those that stand with the counters. */
+enum read_source read_plan_trend(const struct read_filter *f, enum trend_step step,
+                                 enum breakdown_by group);
 /* The same for usage, which knows nothing of kinds, durations and causes: there all use counts.
  * USAGE_UNKNOWN: a crossing that is not kept, or times that are no midnights. */
 enum usage_source { USAGE_UNKNOWN, USAGE_DEVICES, USAGE_PAGES };

@@ -10,6 +10,7 @@
 
 #include "storage/read_hours.h"
 #include "storage/read_stack_weights.h"
+#include "storage/read_trend.h"
 #include "storage/sqlite_read.h"
 
 /* The first day whose hours are known; INT32_MIN: all are. */
@@ -18,6 +19,11 @@ enum err sqlite_read_hours(struct storage_reader *base, uint64_t cluster_id,
                            const struct read_filter *f, int64_t begin, size_t count,
                            struct arena *arena, struct hour_row **ret, int64_t *ret_known,
                            struct error *err);
+enum err sqlite_read_trend(struct storage_reader *r, const struct read_filter *f,
+                           const struct trend_query *q, struct arena *arena, struct trend *ret,
+                           struct error *err);
+enum err sqlite_read_totals(struct storage_reader *r, const struct read_filter *f,
+                            struct totals_row *ret, struct error *err);
 
 enum err sqlite_read_stack_weights(struct storage_reader *base, uint64_t cluster_id,
                                    const struct read_filter *filters, size_t filter_count,

@@ -16,8 +16,9 @@
 #include "storage/read_config.h"
 #include "storage/read_findings.h"
 #include "storage/read_hours.h"
-#include "storage/read_stack_weights.h"
 #include "storage/read_life.h"
+#include "storage/read_stack_weights.h"
+#include "storage/read_trend.h"
 #include "storage/storage.h"
 #include "storage/storage_read.h"
 
@@ -147,6 +148,11 @@ struct storage_backend {
                                    const struct read_filter *filters, size_t filter_count,
                                    struct arena *arena, stack_weight_visit *visit, void *ctx,
                                    struct breakdown_scope *ret_scopes, struct error *err);
+    enum err (*read_trend)(struct storage_reader *r, const struct read_filter *f,
+                           const struct trend_query *q, struct arena *arena, struct trend *ret,
+                           struct error *err);
+    enum err (*read_totals)(struct storage_reader *r, const struct read_filter *f,
+                            struct totals_row *ret, struct error *err);
     enum err (*read_overlays)(struct storage_reader *r, uint64_t after_version, struct arena *arena,
                               struct overlay_row **ret, size_t *ret_count, struct error *err);
     enum err (*read_keyed_stacks)(struct storage_reader *r, const char *bundle_id,

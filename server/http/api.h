@@ -52,6 +52,9 @@ enum err api_get_open_upload(struct http_request *r, const struct read_tools *to
 /* api_symbolicate.c */
 enum err api_symbolicate(struct http_request *r, const struct read_tools *tools, struct error *err);
 
+/* api_usage.c */
+void api_post_usage(struct http_request *r);
+
 /* api_clusters.c */
 enum err api_get_clusters(struct http_request *r, const struct read_tools *tools,
                           struct error *err);

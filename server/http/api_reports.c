@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "server/http/api_common.h"
+#include "server/http/api_ingest.h"
 #include "server/http/media_type.h"
 #include "server/http/problem.h"
 #include "server/http/report_json.h"
@@ -18,7 +19,7 @@ static const struct {
     {"application/jsonl", INGEST_NDJSON},
 };
 
-static bool find_media(struct http_request *r, enum ingest_media *ret)
+bool api_ingest_media(struct http_request *r, enum ingest_media *ret)
 {
     for (size_t i = 0; i < sizeof(MEDIA) / sizeof(MEDIA[0]); i++) {
         if (media_type_is(r->content_type, MEDIA[i].type)) {
@@ -70,13 +71,14 @@ static void print_counts(struct jout *j, uint32_t accepted, uint32_t duplicates)
 }
 
 /* Nothing to write: all were refused, or there was nothing in the body. */
-static void reply_without_op(struct http_request *r, const struct ingest_result *result)
+void api_ingest_nothing(struct http_request *r, const struct ingest_result *result,
+                        const char *none)
 {
     struct jout j;
     bool refused = result->rejected_count > 0;
     jout_init(&j, http_reply(r, refused ? 422 : 202, refused ? PROBLEM_TYPE : TYPE_JSON));
     if (refused)
-        problem_begin(&j, 422, "every report in the body was refused");
+        problem_begin(&j, 422, none);
     else
         jout_object(&j, NULL);
     print_counts(&j, 0, 0);
@@ -95,19 +97,9 @@ static bool op_is_bound(const struct write_op *op, const char *bundle_id)
 }
 
 /* On the writer's thread: the lists stand in r->body since before, printed as JSON. */
-static void reports_written(struct http_request *r, struct write_op *op, enum err rc,
-                            const struct error *err)
+void api_ingest_reply(struct http_request *r, uint32_t accepted, uint32_t duplicates)
 {
-    uint32_t accepted = 0, duplicates = 0;
     struct jout j;
-    if (rc != ERR_OK) {
-        http_reply_failure(r, err);
-        http_finish(r);
-        return;
-    }
-    ingest_count(op, &accepted, &duplicates);
-    metrics_add(r->services->metrics, METRIC_REPORTS_ACCEPTED, accepted);
-    metrics_add(r->services->metrics, METRIC_REPORTS_DUPLICATE, duplicates);
     struct buf *out = http_reply(r, 202, TYPE_JSON);
     jout_init(&j, out);
     jout_object(&j, NULL);
@@ -118,7 +110,22 @@ static void reports_written(struct http_request *r, struct write_op *op, enum er
     http_finish(r);
 }
 
-static void submit(struct http_request *r, struct ingest_result *result)
+static void reports_written(struct http_request *r, struct write_op *op, enum err rc,
+                            const struct error *err)
+{
+    uint32_t accepted = 0, duplicates = 0;
+    if (rc != ERR_OK) {
+        http_reply_failure(r, err);
+        http_finish(r);
+        return;
+    }
+    ingest_count(op, &accepted, &duplicates);
+    metrics_add(r->services->metrics, METRIC_REPORTS_ACCEPTED, accepted);
+    metrics_add(r->services->metrics, METRIC_REPORTS_DUPLICATE, duplicates);
+    api_ingest_reply(r, accepted, duplicates);
+}
+
+void api_ingest_submit(struct http_request *r, struct ingest_result *result, api_written *written)
 {
     struct write_op *op = result->op;
     struct jout j;
@@ -132,10 +139,10 @@ static void submit(struct http_request *r, struct ingest_result *result)
         ingest_result_done(result);
         return;
     }
-    http_write(r, op, reports_written);
+    http_write(r, op, written);
 }
 
-static void reply_ingest_error(struct http_request *r, enum err rc, const struct error *err)
+void api_ingest_error(struct http_request *r, enum err rc, const struct error *err)
 {
     if (rc == ERR_INVALID)
         http_problem(r, 422, "%s", err->text);
@@ -156,7 +163,7 @@ void api_post_reports(struct http_request *r)
         .limits = r->services->ingest_limits,
         .layouts = r->services->layouts,
     };
-    if (!find_media(r, &request.media))
+    if (!api_ingest_media(r, &request.media))
         return;
     enum err rc = http_door_reader_take(r->door, &reader, &err);
     if (rc == ERR_OK) {
@@ -165,20 +172,20 @@ void api_post_reports(struct http_request *r)
         http_door_reader_give(r->door, reader);
     }
     if (rc != ERR_OK) {
-        reply_ingest_error(r, rc, &err);
+        api_ingest_error(r, rc, &err);
         return;
     }
     /* A body takes many times its size until the writer had it. */
     http_request_charge(r, result.arena->used);
     metrics_add(r->services->metrics, METRIC_REPORTS_REJECTED, (int64_t)result.rejected_count);
     if (!result.op) {
-        reply_without_op(r, &result);
+        api_ingest_nothing(r, &result, "every report in the body was refused");
         ingest_result_done(&result);
     } else if (!op_is_bound(result.op, r->identity.bundle_id)) {
         http_problem(r, 403, "the token is bound to another app");
         ingest_result_done(&result);
     } else {
-        submit(r, &result);
+        api_ingest_submit(r, &result, reports_written);
     }
 }
 

@@ -6,7 +6,9 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "server/ingest/format_body.h"
 #include "server/ingest/format_native_stack.h"
+#include "server/ingest/format_place.h"
 #include "server/ingest/image_set.h"
 #include "server/ingest/privacy.h"
 
@@ -26,94 +28,20 @@ struct batch {
     struct fields broken; /* failed: every report of the batch is refused with this */
 };
 
-static bool fail_memory(struct intake *in, struct fields *f)
-{
-    in->no_memory = true;
-    return fields_refuse(f, "too large", "%s", "");
-}
-
-static bool keep(struct intake *in, struct fields *f, const char *s, const char **ret)
-{
-    *ret = s ? arena_strdup(in->arena, s) : NULL;
-    return !s || *ret || fail_memory(in, f);
-}
-
-/* --- where a value may stand ------------------------------------------------------------------ */
-
-/* A text may stand in the report's or batch's sub-object, or flat in either; the report wins. */
-struct place {
-    const char *object; /* "app", "device" */
-    const char *key;    /* inside it */
-    const char *flat;   /* name beside the reports */
-};
-
-static const struct place BUNDLE_ID = {"app", "bundle_id", "bundle_id"};
-static const struct place VERSION = {"app", "version", "app_version"};
-static const struct place BUILD = {"app", "build", "build"};
-static const struct place OS_VERSION = {"device", "os_version", "os_version"};
-static const struct place OS_BUILD = {"device", "os_build", "os_build"};
-static const struct place ARCH = {"device", "arch", "arch"};
-
-static const char *placed_text(struct fields *f, json_t *report, const struct batch *b,
-                               const struct place *p)
-{
-    json_t *levels[] = {report, b->object};
-    for (size_t i = 0; i < 2; i++) {
-        const char *text = fields_text(f, levels[i], "", p->flat, REPORT_TEXT_MAX);
-        json_t *object = text ? NULL : fields_get(levels[i], p->object);
-        if (!text && json_is_object(object))
-            text = fields_text(f, object, p->object, p->key, REPORT_TEXT_MAX);
-        if (text || f->failed || levels[0] == levels[1])
-            return text;
-    }
-    return NULL;
-}
-
-static const char *device_model(struct fields *f, json_t *report, const struct batch *b)
-{
-    json_t *levels[] = {report, b->object};
-    for (size_t i = 0; i < 2; i++) {
-        json_t *device = fields_get(levels[i], "device");
-        const char *text = NULL;
-        if (json_is_object(device))
-            text = fields_text(f, device, "device", "model", REPORT_TEXT_MAX);
-        else if (device)
-            text = fields_text(f, levels[i], "", "device", REPORT_TEXT_MAX);
-        if (text || f->failed)
-            return text;
-    }
-    return NULL;
-}
-
-static bool read_texts(struct intake *in, struct fields *f, json_t *report, const struct batch *b,
+static bool read_texts(struct intake *in, struct fields *f, json_t *o, json_t *batch,
                        struct report *r)
 {
-    const char *bound = in->request->bundle_id;
-    const char *bundle = placed_text(f, report, b, &BUNDLE_ID);
-    if (f->failed)
+    struct place_texts t;
+    if (!place_read(in, f, o, batch, &t))
         return false;
-    if (bound && bundle && strcmp(bound, bundle) != 0)
-        return fields_refuse(f, "the token is bound to another app", "%s", "bundle_id");
-    if (!bundle)
-        bundle = bound;
-    if (!bundle || !*bundle)
-        return fields_refuse(f, "no app is named", "%s", "bundle_id");
-    const struct {
-        const struct place *place;
-        const char **to;
-    } texts[] = {{&VERSION, &r->version},
-                 {&BUILD, &r->build},
-                 {&OS_VERSION, &r->os_version},
-                 {&OS_BUILD, &r->os_build},
-                 {&ARCH, &r->arch}};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        const char *text = placed_text(f, report, b, texts[i].place);
-        if (f->failed || !keep(in, f, text ? text : "", texts[i].to))
-            return false;
-    }
-    const char *model = device_model(f, report, b);
-    return !f->failed && keep(in, f, model ? model : "", &r->device) &&
-           keep(in, f, bundle, &r->bundle_id);
+    r->bundle_id = t.bundle_id;
+    r->version = t.version;
+    r->build = t.build;
+    r->device = t.device;
+    r->os_version = t.os_version;
+    r->os_build = t.os_build;
+    r->arch = t.arch;
+    return true;
 }
 
 /* --- single fields ---------------------------------------------------------------------------- */
@@ -135,7 +63,7 @@ static bool read_kind(struct intake *in, struct fields *f, json_t *o, struct rep
         if (strncmp(threshold, thresholds[i].prefix, strlen(thresholds[i].prefix)) == 0)
             r->kind = thresholds[i].kind;
     }
-    return !f->failed && keep(in, f, threshold, &r->threshold_type);
+    return !f->failed && place_keep(in, f, threshold, &r->threshold_type);
 }
 
 static bool read_timestamp(struct fields *f, json_t *o, struct report *r)
@@ -168,17 +96,6 @@ static bool read_numbers(struct fields *f, json_t *o, const struct batch *b, str
     return !f->failed;
 }
 
-/* Page names are class names: what looks like a person is removed. */
-static bool keep_page(struct intake *in, struct fields *f, const char *text, const char *at,
-                      const char **ret)
-{
-    if (text && privacy_is_personal(text, strlen(text))) {
-        intake_drop(in, at, "looks like personal data");
-        text = PRIVACY_REMOVED;
-    }
-    return keep(in, f, text ? text : "", ret);
-}
-
 /* One string for a path given as an array; "A->B" as it is. */
 static bool read_path(struct intake *in, struct fields *f, json_t *o, struct report *r)
 {
@@ -189,7 +106,7 @@ static bool read_path(struct intake *in, struct fields *f, json_t *o, struct rep
     if (!v || f->failed)
         return !f->failed;
     if (!joined)
-        return fail_memory(in, f);
+        return place_no_memory(in, f);
     if (!json_is_string(v) && !json_is_array(v))
         return fields_refuse(f, "neither an array nor a string", "%s", "path");
     size_t steps = json_is_array(v) ? json_array_size(v) : 1, n = 0;
@@ -243,7 +160,7 @@ static bool read_tags(struct intake *in, struct fields *f, json_t *o, struct rep
             json_object_set(kept, key, v);
     }
     char *text = json_object_size(kept) ? json_dumps(kept, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
-    bool ok = keep(in, f, text, &r->tags);
+    bool ok = place_keep(in, f, text, &r->tags);
     free(text);
     json_decref(kept);
     return ok;
@@ -261,7 +178,7 @@ static bool read_gaps(struct intake *in, struct fields *f, json_t *o, struct rep
     }
     int32_t *gaps = arena_array(in->arena, n, sizeof(*gaps));
     if (!gaps)
-        return fail_memory(in, f);
+        return place_no_memory(in, f);
     for (size_t i = 0; i < n; i++) {
         double d = json_number_value(json_array_get(array, i));
         if (!json_is_number(json_array_get(array, i)) || !(d >= 0 && d <= 1e9))
@@ -281,7 +198,7 @@ static bool read_id(struct intake *in, struct fields *f, json_t *o, const struct
     if (f->failed)
         return false;
     if (id && *id)
-        return keep(in, f, id, &r->id);
+        return place_keep(in, f, id, &r->id);
     uint8_t digest[SHA256_SIZE];
     char hex[SHA256_TEXT_SIZE];
     struct sha256 h;
@@ -291,14 +208,14 @@ static bool read_id(struct intake *in, struct fields *f, json_t *o, const struct
         char *text =
             parts[i] ? json_dumps(parts[i], JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY) : NULL;
         if (parts[i] && !text)
-            return fail_memory(in, f);
+            return place_no_memory(in, f);
         sha256_update(&h, text ? text : "", (text ? strlen(text) : 0) + 1);
         free(text);
     }
     sha256_final(&h, digest);
     sha256_format(digest, hex);
     r->id = arena_printf(in->arena, "content-%.32s", hex);
-    return r->id || fail_memory(in, f);
+    return r->id || place_no_memory(in, f);
 }
 
 /* --- images ----------------------------------------------------------------------------------- */
@@ -311,7 +228,7 @@ static bool stored_set(struct intake *in, struct fields *f, const char *bundle_i
     struct error err;
     struct report_images *images = arena_alloc(in->arena, sizeof(*images));
     if (!images)
-        return fail_memory(in, f);
+        return place_no_memory(in, f);
     enum err rc = in->request->reader ? read_image_set(in->request->reader, bundle_id, set,
                                                        in->arena, &data, &len, &err)
                                       : ERR_NOT_FOUND;
@@ -319,11 +236,11 @@ static bool stored_set(struct intake *in, struct fields *f, const char *bundle_i
         rc = image_set_decode(data, len, in->arena, &images->entries, &images->count, &err);
     if (rc != ERR_OK) {
         const char *kept;
-        if (keep(in, f, set, &kept) && kept)
+        if (place_keep(in, f, set, &kept) && kept)
             intake_need_set(in, kept);
         return fields_refuse(f, "unknown_image_set", "%s", "image_set");
     }
-    if (!keep(in, f, set, &images->set) || !keep(in, f, bundle_id, &images->set_of))
+    if (!place_keep(in, f, set, &images->set) || !place_keep(in, f, bundle_id, &images->set_of))
         return false;
     intake_add_set(in, images);
     *ret = images;
@@ -341,12 +258,12 @@ static bool own_images(struct intake *in, struct fields *f, json_t *o, struct re
         return !f->failed;
     struct report_images *images = arena_alloc(in->arena, sizeof(*images));
     if (!images)
-        return fail_memory(in, f);
+        return place_no_memory(in, f);
     if (!native_images(in, f, array, "images", images))
         return false;
     if (*ret_set && **ret_set) {
         images->defines_set = true;
-        if (!keep(in, f, *ret_set, &images->set))
+        if (!place_keep(in, f, *ret_set, &images->set))
             return false;
     }
     *ret = images;
@@ -432,7 +349,9 @@ static bool read_stacks(struct intake *in, struct fields *f, json_t *o, const st
         return false;
     let_samples_speak(in, r);
     if (!keep(in, f, fields_text(f, o, "", "stack_skipped", 64), &r->stack_skipped) || f->failed)
-        return false;
+        if (!place_keep(in, f, fields_text(f, o, "", "stack_skipped", 64), &r->stack_skipped) ||
+            f->failed)
+            return false;
     if (!speaks_of_stack(o, r))
         return fields_refuse(f, "no stack", "%s", "stack");
     return true;
@@ -445,9 +364,10 @@ static bool fill_report(struct intake *in, struct fields *f, json_t *o, const st
         return fields_refuse(f, "not an object", "%s", "");
     if (b->broken.failed)
         return fields_refuse(f, b->broken.reason, "%s", b->broken.path);
-    return read_texts(in, f, o, b, r) && read_id(in, f, o, b, r) && read_kind(in, f, o, r) &&
-           read_timestamp(f, o, r) && read_numbers(f, o, b, r) &&
-           keep_page(in, f, fields_text(f, o, "", "page", REPORT_TEXT_MAX), "page", &r->page) &&
+    return read_texts(in, f, o, b->object, r) && read_id(in, f, o, b, r) &&
+           read_kind(in, f, o, r) && read_timestamp(f, o, r) && read_numbers(f, o, b, r) &&
+           place_keep_page(in, f, fields_text(f, o, "", "page", REPORT_TEXT_MAX), "page",
+                           &r->page) &&
            read_path(in, f, o, r) && read_tags(in, f, o, r) && read_gaps(in, f, o, r) &&
            read_images(in, f, o, b, r) && read_stacks(in, f, o, b, r) && !f->failed;
 }
@@ -509,67 +429,9 @@ static enum err read_object(struct intake *in, json_t *o, const char *at, uint32
     return ERR_OK;
 }
 
-static enum err read_json(struct intake *in, struct error *err)
-{
-    json_t *root = NULL;
-    enum err rc = format_json_load(in->request->body, in->request->len, &root, err);
-    if (rc != ERR_OK)
-        return rc;
-    if (json_is_array(root)) {
-        for (size_t i = 0; i < json_array_size(root) && !in->no_memory; i++) {
-            char at[32];
-            struct error why;
-            snprintf(at, sizeof(at), "[%zu]", i);
-            if (read_object(in, json_array_get(root, i), at, 0, &why) != ERR_OK)
-                intake_refuse_line(in, 0, at, "neither a batch nor a report");
-            if (in->next_index > in->limits->reports)
-                break;
-        }
-        if (in->next_index == 0 && !in->no_memory)
-            rc = error_set(err, ERR_INVALID, "an array without batches");
-    } else {
-        rc = read_object(in, root, "", 0, err);
-        if (rc == ERR_OK && in->next_index == 0 && !in->no_memory)
-            rc = error_set(err, ERR_INVALID, "`reports` is empty");
-    }
-    json_decref(root);
-    return rc;
-}
-
-static void read_line(struct intake *in, const char *line, size_t len, uint32_t number)
-{
-    json_t *root = NULL;
-    struct error err;
-    if (format_json_load(line, len, &root, &err) != ERR_OK) {
-        intake_refuse_line(in, number, "", err.text);
-        return;
-    }
-    if (read_object(in, root, "", number, &err) != ERR_OK)
-        intake_refuse_line(in, number, "", err.text);
-    json_decref(root);
-}
-
-static enum err read_ndjson(struct intake *in, struct error *err)
-{
-    const char *p = in->request->body, *end = p + in->request->len;
-    for (uint32_t number = 1; p < end && !in->no_memory; number++) {
-        const char *nl = memchr(p, '\n', (size_t)(end - p));
-        size_t len = (size_t)((nl ? nl : end) - p);
-        size_t blank = 0;
-        while (blank < len && strchr(" \t\r", p[blank]) && p[blank])
-            blank++;
-        if (blank < len)
-            read_line(in, p, len, number);
-        if (in->next_index > in->limits->reports)
-            break;
-        p = nl ? nl + 1 : end;
-    }
-    if (in->next_index == 0 && !in->no_memory)
-        return error_set(err, ERR_FORMAT, "the body holds no line");
-    return ERR_OK;
-}
-
 enum err format_native_read(struct intake *in, struct error *err)
 {
-    return in->request->media == INGEST_NDJSON ? read_ndjson(in, err) : read_json(in, err);
+    static const struct format_body native = {read_object, "neither a batch nor a report",
+                                              "`reports` is empty"};
+    return format_body_read(in, &native, err);
 }

@@ -17,8 +17,9 @@ const struct ingest_limits INGEST_LIMITS_DEFAULT = {
     .arena_bytes = (size_t)256 * 1024 * 1024,
 };
 
-static void publish(const struct intake *in, struct ingest_result *ret)
+void ingest_publish(const struct intake *in, struct ingest_result *ret)
 {
+    memset(ret, 0, sizeof(*ret));
     ret->reports = (uint32_t)in->report_count;
     ret->rejected = in->rejected;
     ret->rejected_count = in->rejected_count;
@@ -50,8 +51,7 @@ enum err ingest_body(const struct ingest_request *request, struct ingest_result 
         write_op_free(op);
         return rc;
     }
-    memset(ret, 0, sizeof(*ret));
-    publish(&in, ret);
+    ingest_publish(&in, ret);
     ret->op = in.report_count > 0 ? op : NULL;
     return ERR_OK;
 }

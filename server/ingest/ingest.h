@@ -64,7 +64,7 @@ struct ingest_dropped {
 };
 
 struct ingest_result {
-    struct write_op *op; /* WRITE_BATCHES with at least one report; NULL when all were refused */
+    struct write_op *op; /* with at least one report (or item); NULL when all were refused */
     uint32_t reports;    /* in the op */
     const struct ingest_rejected *rejected;
     size_t rejected_count;

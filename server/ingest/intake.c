@@ -65,7 +65,9 @@ void intake_drop(struct intake *in, const char *path, const char *reason)
     if (in->dropped_count >= DROPPED_MAX || !ROOM(in, dropped, dropped))
         return;
     struct ingest_dropped *d = &in->dropped[in->dropped_count];
-    d->index = in->report_count ? in->reports[in->report_count - 1].index : 0;
+    d->index = in->report_count ? in->reports[in->report_count - 1].index
+               : in->next_index ? in->next_index - 1
+                                : 0;
     d->path = arena_strdup(in->arena, path);
     d->reason = reason;
     if (!d->path) {

@@ -31,6 +31,8 @@ struct intake {
     size_t set_count, set_room;
     const char **need_sets;
     size_t need_set_count, need_set_room;
+    struct op_usage_item *usage; /* of a body of usage */
+    size_t usage_count, usage_room;
     bool no_memory; /* sticky: the body cost more than the arena's limit */
 };
 
@@ -44,6 +46,8 @@ void intake_refuse(struct intake *in, const char *path, const char *reason);
 void intake_refuse_line(struct intake *in, uint32_t line, const char *path, const char *reason);
 /* Lists a value of the newest report (before the first: as of index 0) that was cut or left out. */
 void intake_drop(struct intake *in, const char *path, const char *reason);
+/* The lists, into a result without an op. */
+void ingest_publish(const struct intake *in, struct ingest_result *ret);
 /* An image set this body defines, or NULL. */
 struct report_images *intake_find_set(const struct intake *in, const char *bundle_id,
                                       const char *set);

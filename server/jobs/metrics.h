@@ -21,6 +21,7 @@
     X(REPORTS_ACCEPTED, counter, "stallsym_reports_accepted_total", "reports stored")              \
     X(REPORTS_DUPLICATE, counter, "stallsym_reports_duplicate_total", "reports known already")     \
     X(REPORTS_REJECTED, counter, "stallsym_reports_rejected_total", "reports refused")             \
+    X(USAGE_ITEMS, counter, "stallsym_usage_items_total", "items of usage stored")                 \
     X(REQUESTS, counter, "stallsym_http_requests_total", "requests answered")                      \
     X(REQUESTS_4XX, counter, "stallsym_http_client_errors_total", "answers 4xx")                   \
     X(REQUESTS_5XX, counter, "stallsym_http_server_errors_total", "answers 5xx")                   \

@@ -187,7 +187,10 @@ extern const size_t suite_case_count;
     X(usage_by_its_dimensions)                                                                     \
     X(stacks_have_weights)                                                                         \
     X(weights_of_a_cluster)                                                                        \
-    X(samples_have_the_time)
+    X(samples_have_the_time)                                                                       \
+    X(trends_by_day)                                                                               \
+    X(trends_by_hour)                                                                              \
+    X(totals_of_an_app)
 #define SUITE_DECLARE(name) void suite_##name(struct suite *s);
 SUITE_CASES(SUITE_DECLARE)
 #undef SUITE_DECLARE

@@ -1,0 +1,104 @@
+#include "server/ingest/format_place.h"
+
+#include <string.h>
+
+#include "server/ingest/privacy.h"
+
+bool place_no_memory(struct intake *in, struct fields *f)
+{
+    in->no_memory = true;
+    return fields_refuse(f, "too large", "%s", "");
+}
+
+bool place_keep(struct intake *in, struct fields *f, const char *s, const char **ret)
+{
+    *ret = s ? arena_strdup(in->arena, s) : NULL;
+    return !s || *ret || place_no_memory(in, f);
+}
+
+/* Page names are class names. */
+bool place_keep_page(struct intake *in, struct fields *f, const char *text, const char *at,
+                     const char **ret)
+{
+    if (text && privacy_is_personal(text, strlen(text))) {
+        intake_drop(in, at, "looks like personal data");
+        text = PRIVACY_REMOVED;
+    }
+    return place_keep(in, f, text ? text : "", ret);
+}
+
+/* A text may stand in the entry's or batch's sub-object, or flat in either; the entry wins. */
+struct place {
+    const char *object; /* "app", "device" */
+    const char *key;    /* inside it */
+    const char *flat;   /* name beside it */
+};
+
+static const struct place BUNDLE_ID = {"app", "bundle_id", "bundle_id"};
+static const struct place VERSION = {"app", "version", "app_version"};
+static const struct place BUILD = {"app", "build", "build"};
+static const struct place OS_VERSION = {"device", "os_version", "os_version"};
+static const struct place OS_BUILD = {"device", "os_build", "os_build"};
+static const struct place ARCH = {"device", "arch", "arch"};
+
+static const char *placed_text(struct fields *f, json_t *entry, json_t *batch,
+                               const struct place *p)
+{
+    json_t *levels[] = {entry, batch};
+    for (size_t i = 0; i < 2; i++) {
+        const char *text = fields_text(f, levels[i], "", p->flat, REPORT_TEXT_MAX);
+        json_t *object = text ? NULL : fields_get(levels[i], p->object);
+        if (!text && json_is_object(object))
+            text = fields_text(f, object, p->object, p->key, REPORT_TEXT_MAX);
+        if (text || f->failed || levels[0] == levels[1])
+            return text;
+    }
+    return NULL;
+}
+
+static const char *device_model(struct fields *f, json_t *entry, json_t *batch)
+{
+    json_t *levels[] = {entry, batch};
+    for (size_t i = 0; i < 2; i++) {
+        json_t *device = fields_get(levels[i], "device");
+        const char *text = NULL;
+        if (json_is_object(device))
+            text = fields_text(f, device, "device", "model", REPORT_TEXT_MAX);
+        else if (device)
+            text = fields_text(f, levels[i], "", "device", REPORT_TEXT_MAX);
+        if (text || f->failed)
+            return text;
+    }
+    return NULL;
+}
+
+bool place_read(struct intake *in, struct fields *f, json_t *entry, json_t *batch,
+                struct place_texts *ret)
+{
+    const char *bound = in->request->bundle_id;
+    const char *bundle = placed_text(f, entry, batch, &BUNDLE_ID);
+    if (f->failed)
+        return false;
+    if (bound && bundle && strcmp(bound, bundle) != 0)
+        return fields_refuse(f, "the token is bound to another app", "%s", "bundle_id");
+    if (!bundle)
+        bundle = bound;
+    if (!bundle || !*bundle)
+        return fields_refuse(f, "no app is named", "%s", "bundle_id");
+    const struct {
+        const struct place *place;
+        const char **to;
+    } texts[] = {{&VERSION, &ret->version},
+                 {&BUILD, &ret->build},
+                 {&OS_VERSION, &ret->os_version},
+                 {&OS_BUILD, &ret->os_build},
+                 {&ARCH, &ret->arch}};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const char *text = placed_text(f, entry, batch, texts[i].place);
+        if (f->failed || !place_keep(in, f, text ? text : "", texts[i].to))
+            return false;
+    }
+    const char *model = device_model(f, entry, batch);
+    return !f->failed && place_keep(in, f, model ? model : "", &ret->device) &&
+           place_keep(in, f, bundle, &ret->bundle_id);
+}

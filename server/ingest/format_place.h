@@ -1,0 +1,35 @@
+/*
+ * format_place - which app, on which device: texts that may stand in several places.
+ *
+ * Purpose: an object ("app", "device") or a flat name, in the entry itself or in the batch around
+ * it. Shared by the formats that speak of reports and of usage.
+ *
+ * Invariants: the entry wins over its batch. A bound token's app stands in where none is named;
+ * another one is refused. No app at all is refused.
+ *
+ * Threads: one body, one thread. Memory: texts are copied into the intake's arena.
+ */
+#ifndef STALLSYM_INGEST_FORMAT_PLACE_H
+#define STALLSYM_INGEST_FORMAT_PLACE_H
+
+#include "server/ingest/format_json.h"
+#include "server/ingest/intake.h"
+
+struct place_texts {
+    const char *bundle_id;
+    const char *version, *build, *device, *os_version, *os_build, *arch; /* "" when not given */
+};
+
+/* `batch` may be `entry` itself. False when something was refused. */
+bool place_read(struct intake *in, struct fields *f, json_t *entry, json_t *batch,
+                struct place_texts *ret);
+
+/* A copy of `s` in the intake's arena; NULL stays NULL. False (refused) without memory. */
+bool place_keep(struct intake *in, struct fields *f, const char *s, const char **ret);
+/* The same for a page: "" for NULL; what looks like a person is removed and listed as dropped. */
+bool place_keep_page(struct intake *in, struct fields *f, const char *text, const char *at,
+                     const char **ret);
+/* Refuses for want of memory; always false. */
+bool place_no_memory(struct intake *in, struct fields *f);
+
+#endif
