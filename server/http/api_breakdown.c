@@ -4,36 +4,21 @@
 
 #include "server/http/api_common.h"
 
-static const char *const DIMENSIONS[] = {
-    [BY_NONE] = "",         [BY_VERSION] = "version",       [BY_BUILD] = "build",
-    [BY_DEVICE] = "device", [BY_OS_VERSION] = "os_version", [BY_PAGE] = "page",
-    [BY_DAY] = "day",
-};
-#define DIMENSION_COUNT (sizeof(DIMENSIONS) / sizeof(DIMENSIONS[0]))
-
-static bool find_dimension(const char *text, size_t len, enum breakdown_by *ret)
-{
-    for (size_t i = BY_VERSION; i < DIMENSION_COUNT; i++) {
-        if (strlen(DIMENSIONS[i]) == len && memcmp(DIMENSIONS[i], text, len) == 0) {
-            *ret = (enum breakdown_by)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static enum err read_by(const struct query *q, enum breakdown_by ret[2], struct error *err)
 {
     const char *text = query_text(q, "by");
     const char *comma = text ? strchr(text, ',') : NULL;
     size_t len = comma ? (size_t)(comma - text) : text ? strlen(text) : 0;
     ret[0] = ret[1] = BY_NONE;
-    if (text && find_dimension(text, len, &ret[0]) &&
-        (!comma || (find_dimension(comma + 1, strlen(comma + 1), &ret[1]) && ret[0] != ret[1])))
+    char first[32] = "";
+    if (len < sizeof(first))
+        memcpy(first, text ? text : "", len);
+    if (api_dimension(first, &ret[0]) &&
+        (!comma || (api_dimension(comma + 1, &ret[1]) && ret[0] != ret[1])))
         return ERR_OK;
     return error_set(err, ERR_INVALID,
                      "by: one or two (comma-separated, different) of version, build, device, "
-                     "os_version, page, day");
+                     "os_version, page, day, kind, category");
 }
 
 static void print_row(struct jout *j, const struct breakdown_row *row)
@@ -44,6 +29,11 @@ static void print_row(struct jout *j, const struct breakdown_row *row)
     api_print_figures(j, &row->figures);
     jout_double(j, "share", row->share);
     jout_double(j, "app_share", row->app_share);
+    api_print_rate(j, row->figures.weighted_stall_ms, row->usage.known, row->usage.foreground_ms);
+    if (row->usage.known)
+        jout_double(j, "launches", row->usage.launches);
+    else
+        jout_null(j, "launches");
     jout_end_object(j);
 }
 
@@ -64,9 +54,9 @@ static enum err breakdown(struct http_request *r, const struct read_tools *tools
     jout_init(&j, http_reply(r, 200, TYPE_JSON));
     jout_object(&j, NULL);
     jout_array(&j, "by");
-    jout_string(&j, NULL, DIMENSIONS[by[0]]);
+    jout_string(&j, NULL, api_dimension_name(by[0]));
     if (by[1] != BY_NONE)
-        jout_string(&j, NULL, DIMENSIONS[by[1]]);
+        jout_string(&j, NULL, api_dimension_name(by[1]));
     jout_end_array(&j);
     jout_string(&j, "source", scope.source);
     jout_time(&j, "since", scope.since_ms);

@@ -1,5 +1,6 @@
 #include "server/http/api_common.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "server/http/frames_json.h"
@@ -103,6 +104,38 @@ void api_items_end(struct jout *j, const char *next_cursor)
     jout_end_array(j);
     jout_string(j, "next_cursor", next_cursor);
     jout_end_object(j);
+}
+
+static const char *const DIMENSIONS[BREAKDOWN_DIMENSIONS] = {
+    [BY_VERSION] = "version", [BY_BUILD] = "build",
+    [BY_DEVICE] = "device",   [BY_OS_VERSION] = "os_version",
+    [BY_PAGE] = "page",       [BY_DAY] = "day",
+    [BY_KIND] = "kind",       [BY_CATEGORY] = "category",
+};
+
+bool api_dimension(const char *name, enum breakdown_by *ret)
+{
+    for (int i = BY_VERSION; i < BREAKDOWN_DIMENSIONS; i++) {
+        if (strcmp(DIMENSIONS[i], name) == 0) {
+            *ret = (enum breakdown_by)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *api_dimension_name(enum breakdown_by by)
+{
+    return DIMENSIONS[by];
+}
+
+void api_print_rate(struct jout *j, uint64_t weighted_stall_ms, bool known, uint64_t foreground_ms)
+{
+    const double hours = (double)foreground_ms / 3600000;
+    jout_double(j, "usage_hours", known ? hours : (double)NAN);
+    jout_double(j, "stall_rate",
+                known && foreground_ms > 0 ? (double)weighted_stall_ms / 1000 / hours
+                                           : (double)NAN);
 }
 
 void api_print_figures(struct jout *j, const struct duration_figures *f)

@@ -48,6 +48,14 @@ struct write_op *api_op(struct http_request *r, enum err rc, const struct error 
 void api_items_begin(struct http_request *r, struct jout *j);
 void api_items_end(struct jout *j, const char *next_cursor);
 
+/* "version", "device", …; false for what is none. */
+bool api_dimension(const char *name, enum breakdown_by *ret);
+/* NULL for BY_NONE. */
+const char *api_dimension_name(enum breakdown_by by);
+
+/* "usage_hours" and "stall_rate", seconds of stall an hour of use, sampling undone on both sides;
+ * null where nothing is known, the rate also without any use. */
+void api_print_rate(struct jout *j, uint64_t weighted_stall_ms, bool known, uint64_t foreground_ms);
 void api_print_figures(struct jout *j, const struct duration_figures *f);
 
 /* "stack":[RAW_FRAME…]. A stack the resolver has not seen yet is shown with the names of its

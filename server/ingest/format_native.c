@@ -348,10 +348,9 @@ static bool read_stacks(struct intake *in, struct fields *f, json_t *o, const st
         (threads && !native_threads(in, f, threads, outermost_first, r)))
         return false;
     let_samples_speak(in, r);
-    if (!keep(in, f, fields_text(f, o, "", "stack_skipped", 64), &r->stack_skipped) || f->failed)
-        if (!place_keep(in, f, fields_text(f, o, "", "stack_skipped", 64), &r->stack_skipped) ||
-            f->failed)
-            return false;
+    if (!place_keep(in, f, fields_text(f, o, "", "stack_skipped", 64), &r->stack_skipped) ||
+        f->failed)
+        return false;
     if (!speaks_of_stack(o, r))
         return fields_refuse(f, "no stack", "%s", "stack");
     return true;

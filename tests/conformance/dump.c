@@ -476,166 +476,165 @@ static void dump_changes(struct dump *d, uint64_t id)
                        text(rows[i].resolved_in), text(rows[i].resolved_build), text(rows[i].note),
                        text(rows[i].version), text(rows[i].build));
     } while (cursor);
-    static void dump_trend(struct dump * d, uint64_t id, const struct read_filter *f)
-    {
-        struct error err = {0};
-        struct trend t;
-        struct totals_row totals;
-        for (int by = BY_NONE; by < BREAKDOWN_DIMENSIONS; by++) {
-            for (int step = TREND_DAY; step <= TREND_WEEK; step++) {
-                const struct trend_query q = {
-                    .cluster_id = id,
-                    .step = (enum trend_step)step,
-                    .group = (enum breakdown_by)by,
-                    .begin = trend_number((enum trend_step)step, SUITE_NOW) - 3,
-                    .points = 20,
-                    .groups = 2,
-                };
-                if (by == BY_DAY || !ok(d, read_trend(d->r, f, &q, &d->arena, &t, &err), &err))
-                    continue;
-                buf_printf(d->out, " trend %d,%d from %s %lld used %d\n", by, step, t.scope.source,
-                           (long long)t.scope.since_ms, t.usage_known);
-                for (size_t i = 0; i < t.count; i++) {
-                    buf_printf(d->out, "  %s", text(t.series[i].value));
-                    for (size_t k = 0; k < q.points; k++) {
-                        const struct trend_sums *p = &t.series[i].points[k];
-                        buf_printf(d->out, " %llu/%.6f/%llu/%llu/%llu",
-                                   (unsigned long long)p->count, p->weighted,
-                                   (unsigned long long)p->stall_ms,
-                                   (unsigned long long)p->weighted_stall_ms,
-                                   (unsigned long long)p->foreground_ms);
-                    }
-                    buf_puts(d->out, "\n");
+}
+
+static void dump_trend(struct dump *d, uint64_t id, const struct read_filter *f)
+{
+    struct error err = {0};
+    struct trend t;
+    struct totals_row totals;
+    for (int by = BY_NONE; by < BREAKDOWN_DIMENSIONS; by++) {
+        for (int step = TREND_DAY; step <= TREND_WEEK; step++) {
+            const struct trend_query q = {
+                .cluster_id = id,
+                .step = (enum trend_step)step,
+                .group = (enum breakdown_by)by,
+                .begin = trend_number((enum trend_step)step, SUITE_NOW) - 3,
+                .points = 20,
+                .groups = 2,
+            };
+            if (by == BY_DAY || !ok(d, read_trend(d->r, f, &q, &d->arena, &t, &err), &err))
+                continue;
+            buf_printf(d->out, " trend %d,%d from %s %lld used %d\n", by, step, t.scope.source,
+                       (long long)t.scope.since_ms, t.usage_known);
+            for (size_t i = 0; i < t.count; i++) {
+                buf_printf(d->out, "  %s", text(t.series[i].value));
+                for (size_t k = 0; k < q.points; k++) {
+                    const struct trend_sums *p = &t.series[i].points[k];
+                    buf_printf(d->out, " %llu/%.6f/%llu/%llu/%llu", (unsigned long long)p->count,
+                               p->weighted, (unsigned long long)p->stall_ms,
+                               (unsigned long long)p->weighted_stall_ms,
+                               (unsigned long long)p->foreground_ms);
                 }
-            }
-        }
-        if (id == 0 && ok(d, read_totals(d->r, f, &totals, &err), &err)) {
-            buf_printf(d->out, " totals used %d %llu %.6f", totals.usage.known,
-                       (unsigned long long)totals.usage.foreground_ms, totals.usage.launches);
-            figures(d, &totals.figures);
-            buf_puts(d->out, "\n");
-        }
-    }
-
-    static void dump_clusters_by_id(struct dump * d, uint64_t max)
-    {
-        struct error err = {0};
-        struct read_filter f[10];
-        filters(f);
-        for (uint64_t id = 1; id <= max; id++) {
-            struct cluster_row c;
-            struct stack_row *stacks;
-            uint64_t *aliases;
-            size_t n;
-            buf_printf(d->out, "id %llu\n", (unsigned long long)id);
-            if (!ok(d, read_cluster(d->r, id, &f[id % 10], &d->arena, &c, &err), &err))
-                continue;
-            dump_cluster(d, &c);
-            if (c.id != id)
-                continue;
-            ok(d, read_cluster_aliases(d->r, id, &d->arena, &aliases, &n, &err), &err);
-            for (size_t i = 0; i < n; i++)
-                buf_printf(d->out, "  alias %llu\n", (unsigned long long)aliases[i]);
-            dump_changes(d, id);
-            ok(d, read_cluster_stacks(d->r, id, 4, &d->arena, &stacks, &n, &err), &err);
-            for (size_t i = 0; i < n; i++)
-                dump_stack(d, &stacks[i]);
-            dump_reports_of(d, id, &f[(id + 3) % 10]);
-            dump_findings_of(d, id);
-            dump_hours(d, id, id % 2 ? NULL : c.bundle_id);
-            if (id % 4 == 2)
-                dump_trend(d, id, &f[id % 10]);
-            if (id % 4 == 1)
-                dump_breakdown(d, id, id % 8 == 1 ? &f[id % 7] : NULL);
-        }
-    }
-
-    static void dump_reports(struct dump * d, const char *const *ids, size_t count)
-    {
-        struct error err = {0};
-        for (size_t i = 0; i < count; i++) {
-            struct report_row r;
-            buf_printf(d->out, "report %s\n", ids[i]);
-            if (!ok(d, read_report(d->r, i % 2 ? SUITE_APP : NULL, ids[i], &d->arena, &r, &err),
-                    &err))
-                continue;
-            dump_report(d, &r);
-            if (r.has_stack)
-                dump_stack(d, &r.stack);
-            for (size_t k = 0; r.has_stack && k < r.stack.raw.count; k++)
-                buf_printf(d->out, " %llx", (unsigned long long)r.addresses[k]);
-            for (size_t k = 0; k < r.sample_count; k++) {
-                buf_printf(d->out, "  sample %d %u %d %s %llx\n", r.samples[k].offset_ms,
-                           r.samples[k].repeat_count, r.samples[k].cpu_usage,
-                           text(r.samples[k].thread_state),
-                           (unsigned long long)r.samples[k].addresses[0]);
-                dump_stack(d, &r.samples[k].stack);
-            }
-            for (size_t k = 0; k < r.thread_count; k++) {
-                const struct thread_row *t = &r.threads[k];
-                buf_printf(d->out, "  thread %lld %s %s %d %s %llx %lld\n", (long long)t->tid,
-                           text(t->name), text(t->state), t->stalled, text(t->waits_kind),
-                           (unsigned long long)t->waits_address, (long long)t->owner_tid);
-                if (t->has_stack)
-                    dump_stack(d, &t->stack);
+                buf_puts(d->out, "\n");
             }
         }
     }
+    if (id == 0 && ok(d, read_totals(d->r, f, &totals, &err), &err)) {
+        buf_printf(d->out, " totals used %d %llu %.6f", totals.usage.known,
+                   (unsigned long long)totals.usage.foreground_ms, totals.usage.launches);
+        figures(d, &totals.figures);
+        buf_puts(d->out, "\n");
+    }
+}
 
-    static void dump_stats(struct dump * d, const char *bundle_id)
-    {
-        static const char *const by[] = {"app", "version", "image"};
-        struct error err = {0};
-        struct stats_row s;
-        ok(d, read_stats(d->r, bundle_id, &s, &err), &err);
-        buf_printf(d->out, "stats %s %llu %llu %llu %llu %llu %llu %llu %llu due=%llu %.6f\n",
-                   text(bundle_id), (unsigned long long)s.apps, (unsigned long long)s.reports,
-                   (unsigned long long)s.stacks, (unsigned long long)s.pending_stacks,
-                   (unsigned long long)s.provisional_stacks, (unsigned long long)s.clusters,
-                   (unsigned long long)s.symbol_files, (unsigned long long)s.uploads_waiting,
-                   (unsigned long long)s.pending_findings,
-                   isnan(s.symbolication_rate) ? -1 : s.symbolication_rate);
-        for (size_t b = 0; b < 3; b++) {
-            struct symbolication_row *rows;
-            size_t n;
-            ok(d, read_symbolication(d->r, bundle_id, by[b], 5, &d->arena, &rows, &n, &err), &err);
-            for (size_t i = 0; i < n; i++)
-                buf_printf(d->out, " %s %s %llu/%llu\n", by[b], rows[i].key,
-                           (unsigned long long)rows[i].resolved,
-                           (unsigned long long)rows[i].frames);
+static void dump_clusters_by_id(struct dump *d, uint64_t max)
+{
+    struct error err = {0};
+    struct read_filter f[10];
+    filters(f);
+    for (uint64_t id = 1; id <= max; id++) {
+        struct cluster_row c;
+        struct stack_row *stacks;
+        uint64_t *aliases;
+        size_t n;
+        buf_printf(d->out, "id %llu\n", (unsigned long long)id);
+        if (!ok(d, read_cluster(d->r, id, &f[id % 10], &d->arena, &c, &err), &err))
+            continue;
+        dump_cluster(d, &c);
+        if (c.id != id)
+            continue;
+        ok(d, read_cluster_aliases(d->r, id, &d->arena, &aliases, &n, &err), &err);
+        for (size_t i = 0; i < n; i++)
+            buf_printf(d->out, "  alias %llu\n", (unsigned long long)aliases[i]);
+        dump_changes(d, id);
+        ok(d, read_cluster_stacks(d->r, id, 4, &d->arena, &stacks, &n, &err), &err);
+        for (size_t i = 0; i < n; i++)
+            dump_stack(d, &stacks[i]);
+        dump_reports_of(d, id, &f[(id + 3) % 10]);
+        dump_findings_of(d, id);
+        dump_hours(d, id, id % 2 ? NULL : c.bundle_id);
+        if (id % 4 == 2)
+            dump_trend(d, id, &f[id % 10]);
+        if (id % 4 == 1)
+            dump_breakdown(d, id, id % 8 == 1 ? &f[id % 7] : NULL);
+    }
+}
+
+static void dump_reports(struct dump *d, const char *const *ids, size_t count)
+{
+    struct error err = {0};
+    for (size_t i = 0; i < count; i++) {
+        struct report_row r;
+        buf_printf(d->out, "report %s\n", ids[i]);
+        if (!ok(d, read_report(d->r, i % 2 ? SUITE_APP : NULL, ids[i], &d->arena, &r, &err), &err))
+            continue;
+        dump_report(d, &r);
+        if (r.has_stack)
+            dump_stack(d, &r.stack);
+        for (size_t k = 0; r.has_stack && k < r.stack.raw.count; k++)
+            buf_printf(d->out, " %llx", (unsigned long long)r.addresses[k]);
+        for (size_t k = 0; k < r.sample_count; k++) {
+            buf_printf(d->out, "  sample %d %u %d %s %llx\n", r.samples[k].offset_ms,
+                       r.samples[k].repeat_count, r.samples[k].cpu_usage,
+                       text(r.samples[k].thread_state),
+                       (unsigned long long)r.samples[k].addresses[0]);
+            dump_stack(d, &r.samples[k].stack);
+        }
+        for (size_t k = 0; k < r.thread_count; k++) {
+            const struct thread_row *t = &r.threads[k];
+            buf_printf(d->out, "  thread %lld %s %s %d %s %llx %lld\n", (long long)t->tid,
+                       text(t->name), text(t->state), t->stalled, text(t->waits_kind),
+                       (unsigned long long)t->waits_address, (long long)t->owner_tid);
+            if (t->has_stack)
+                dump_stack(d, &t->stack);
         }
     }
+}
 
-    void dump_storage(struct storage_reader * r, const char *const *ids, size_t id_count,
-                      uint64_t max_cluster, struct buf *out)
-    {
-        struct dump d = {.r = r, .out = out};
-        struct read_filter f[10];
-        filters(f);
-        arena_init(&d.arena, (size_t)1 << 30);
-        dump_pending(&d);
-        dump_due(&d);
-        dump_images(&d);
-        dump_symbols(&d);
-        dump_store(&d);
-        dump_missing(&d);
-        dump_lists(&d);
-        dump_clusters_by_id(&d, max_cluster);
-        dump_reports(&d, ids, id_count);
-        buf_puts(out, "app\n");
-        dump_weights(&d, 0);
-        for (uint64_t id = 1; id <= max_cluster && id <= 4; id++)
-            dump_weights(&d, id);
-        dump_hours(&d, 0, NULL);
-        dump_hours(&d, 0, SUITE_APP);
-        for (size_t i = 0; i < 10; i++)
-            dump_trend(&d, 0, &f[i]);
-        dump_breakdown(&d, 0, NULL);
-        dump_breakdown(&d, 0, &f[5]);
-        dump_breakdown(&d, 0, &f[8]);
-        dump_reports_of(&d, 0, &f[6]);
-        dump_stats(&d, NULL);
-        dump_stats(&d, SUITE_APP);
-        arena_done(&d.arena);
-        ck_assert(!out->failed);
+static void dump_stats(struct dump *d, const char *bundle_id)
+{
+    static const char *const by[] = {"app", "version", "image"};
+    struct error err = {0};
+    struct stats_row s;
+    ok(d, read_stats(d->r, bundle_id, &s, &err), &err);
+    buf_printf(d->out, "stats %s %llu %llu %llu %llu %llu %llu %llu %llu due=%llu %.6f\n",
+               text(bundle_id), (unsigned long long)s.apps, (unsigned long long)s.reports,
+               (unsigned long long)s.stacks, (unsigned long long)s.pending_stacks,
+               (unsigned long long)s.provisional_stacks, (unsigned long long)s.clusters,
+               (unsigned long long)s.symbol_files, (unsigned long long)s.uploads_waiting,
+               (unsigned long long)s.pending_findings,
+               isnan(s.symbolication_rate) ? -1 : s.symbolication_rate);
+    for (size_t b = 0; b < 3; b++) {
+        struct symbolication_row *rows;
+        size_t n;
+        ok(d, read_symbolication(d->r, bundle_id, by[b], 5, &d->arena, &rows, &n, &err), &err);
+        for (size_t i = 0; i < n; i++)
+            buf_printf(d->out, " %s %s %llu/%llu\n", by[b], rows[i].key,
+                       (unsigned long long)rows[i].resolved, (unsigned long long)rows[i].frames);
     }
+}
+
+void dump_storage(struct storage_reader *r, const char *const *ids, size_t id_count,
+                  uint64_t max_cluster, struct buf *out)
+{
+    struct dump d = {.r = r, .out = out};
+    struct read_filter f[10];
+    filters(f);
+    arena_init(&d.arena, (size_t)1 << 30);
+    dump_pending(&d);
+    dump_due(&d);
+    dump_images(&d);
+    dump_symbols(&d);
+    dump_store(&d);
+    dump_missing(&d);
+    dump_lists(&d);
+    dump_clusters_by_id(&d, max_cluster);
+    dump_reports(&d, ids, id_count);
+    buf_puts(out, "app\n");
+    dump_weights(&d, 0);
+    for (uint64_t id = 1; id <= max_cluster && id <= 4; id++)
+        dump_weights(&d, id);
+    dump_hours(&d, 0, NULL);
+    dump_hours(&d, 0, SUITE_APP);
+    for (size_t i = 0; i < 10; i++)
+        dump_trend(&d, 0, &f[i]);
+    dump_breakdown(&d, 0, NULL);
+    dump_breakdown(&d, 0, &f[5]);
+    dump_breakdown(&d, 0, &f[8]);
+    dump_reports_of(&d, 0, &f[6]);
+    dump_stats(&d, NULL);
+    dump_stats(&d, SUITE_APP);
+    arena_done(&d.arena);
+    ck_assert(!out->failed);
+}
