@@ -77,10 +77,9 @@ help:
 clean:
 	$(Q)rm -rf build build-asan build-tsan build-valgrind build-fuzz
 
-# __cxa_demangle lives in libstdc++; symbolizer/demangle_cxx.c declares it.
 $(BUILD)/stallsymd: $(DAEMON_OBJ) $(LIB_FILES)
 	@echo "  LINK    $@"
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(DAEMON_OBJ) $(LIB_FILES) $(PKG_LIBS) -lstdc++ -lm
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(DAEMON_OBJ) $(LIB_FILES) $(PKG_LIBS) -lm
 
 $(BUILD)/symbolizer/%.o: ALL_CFLAGS += -Wconversion
 # The objects of a folder that includes generated headers wait for them.

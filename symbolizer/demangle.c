@@ -32,18 +32,11 @@ static const struct rule {
     const char *prefix;
     size_t skip;
     part demangle;
-    part own;
 } rules[] = {
-    {"-[", 0, no_part, no_part},
-    {"+[", 0, no_part, no_part},
-    {"__hidden#", 0, demangle_hidden, demangle_hidden},
-    {"__", 0, demangle_objc, demangle_objc_own},
-    {"_R", 0, demangle_rust, demangle_rust},
-    {"__R", 1, demangle_rust, demangle_rust},
-    {"_Z", 0, demangle_rust, demangle_rust},
-    {"__Z", 1, demangle_rust, demangle_rust},
-    {"_Z", 0, demangle_cxx, demangle_cxx_own},
-    {"__Z", 1, demangle_cxx, demangle_cxx_own},
+    {"-[", 0, no_part},       {"+[", 0, no_part},        {"__hidden#", 0, demangle_hidden},
+    {"__", 0, demangle_objc}, {"_R", 0, demangle_rust},  {"__R", 1, demangle_rust},
+    {"_Z", 0, demangle_rust}, {"__Z", 1, demangle_rust}, {"_Z", 0, demangle_cxx},
+    {"__Z", 1, demangle_cxx},
 };
 
 /* Swift's demangler cuts without a mark: what fills the buffer counts as cut. */
@@ -66,7 +59,7 @@ static bool starts(const char *name, const char *prefix)
     return *prefix == 0;
 }
 
-static bool demangle_by(const char *name, bool own, char *out, size_t size)
+static bool demangle_by(const char *name, char *out, size_t size)
 {
     if (strlen(name) > DEMANGLE_INPUT_MAX)
         return false;
@@ -74,51 +67,25 @@ static bool demangle_by(const char *name, bool own, char *out, size_t size)
         return demangle_swift_name(name, SWIFT_SIMPLIFIED, out, size);
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         const struct rule *r = &rules[i];
-        if (starts(name, r->prefix) && (own ? r->own : r->demangle)(name + r->skip, out, size))
+        if (starts(name, r->prefix) && r->demangle(name + r->skip, out, size))
             return true;
     }
     return false;
 }
 
-static bool answer(const char *name, bool own, char *out, size_t size)
+bool demangle(const char *name, char *out, size_t size)
 {
     if (size == 0)
         return false;
     if (size > DEMANGLE_OUTPUT_MAX)
         size = DEMANGLE_OUTPUT_MAX;
-    if (demangle_by(name, own, out, size) && out[0])
+    if (demangle_by(name, out, size) && out[0])
         return strcmp(name, out) != 0;
     struct demangle_out o;
     demangle_out_init(&o, out, size);
     demangle_puts(&o, name);
     demangle_out_end(&o);
     return o.full;
-}
-
-bool demangle(const char *name, char *out, size_t size)
-{
-    return answer(name, false, out, size);
-}
-
-bool demangle_own(const char *name, char *out, size_t size)
-{
-    return answer(name, true, out, size);
-}
-
-/* "17h<16 hexadecimal digits>E" */
-static bool is_legacy_rust(const char *name, size_t length)
-{
-    return length > 20 && name[length - 1] == 'E' && memcmp(name + length - 20, "17h", 3) == 0;
-}
-
-bool demangle_is_own(const char *name)
-{
-    char out[DEMANGLE_OUTPUT_MAX];
-    size_t length = strlen(name);
-    /* Nearly all there are; nothing has to be written for the answer. */
-    if (length <= DEMANGLE_INPUT_MAX && !is_legacy_rust(name, length) && demangle_cxx_is_own(name))
-        return true;
-    return demangle_by(name, true, out, sizeof(out)) && out[0];
 }
 
 bool demangle_full(const char *name, char *out, size_t size)

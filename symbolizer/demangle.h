@@ -7,13 +7,11 @@
  * display form of design/symbols.md section 5.
  *
  * Invariants: never aborts, never answers empty, never recurses without bound: a name that is not
- * understood, too long or too costly is its own display form. demangle() also asks the C++ runtime,
- * whose demangler has no bounds: it is for the indexing child and for tools. The daemon asks
- * demangle_own(), which is bounded: for names of an index, which the child has asked about once, and
- * for names that devices give.
+ * understood, too long or too costly is its own display form. All readers are our own: the C++
+ * runtime's has no bounds, and never comes back from some names.
  *
- * Threads: any, no state. Memory: the caller's buffer; Swift names and the runtime allocate, and
- * free before the return.
+ * Threads: any, no state. Memory: the caller's buffer; Swift names allocate, and free before the
+ * return.
  */
 #ifndef STALLSYM_SYMBOLIZER_DEMANGLE_H
 #define STALLSYM_SYMBOLIZER_DEMANGLE_H
@@ -26,10 +24,6 @@
 
 /* True when `out` differs from `name`. `out` is always filled, cut at `size`. */
 bool demangle(const char *name, char *out, size_t size);
-/* The same by our own readers alone; what only the runtime knows is shown as it is. */
-bool demangle_own(const char *name, char *out, size_t size);
-/* True when one of our own readers knows the name: it has gone through all of it. */
-bool demangle_is_own(const char *name);
 /* A Swift name with modules and types, whose display form has neither. False, and `out` in any
  * state, for all others. */
 bool demangle_full(const char *name, char *out, size_t size);

@@ -14,6 +14,7 @@ static const char *const suffixes[] = {
     [CXX_THIS_CONST] = " const",
     [CXX_THIS_REFERENCE] = " &",
     [CXX_THIS_RVALUE] = " &&",
+    [CXX_THIS_NOEXCEPT] = " noexcept",
 };
 
 void cxx_print_one_waiting(struct cxx_printer *p, const struct cxx_node *n)
@@ -151,7 +152,7 @@ void cxx_print_around(struct cxx_printer *p, const struct cxx_node *n, uint16_t 
 
 void cxx_print_function(struct cxx_printer *p, const struct cxx_node *n)
 {
-    if (p->in_lambda && p->waiting) {
+    if (p->disturbed && p->waiting) {
         cxx_print_fail(p);
         return;
     }
@@ -178,7 +179,7 @@ void cxx_print_array(struct cxx_printer *p, const struct cxx_node *n)
     struct cxx_waiting *hold = p->waiting;
     struct cxx_waiting list[4] = {{hold, n, p->scope, false}};
     size_t count = 1;
-    if (p->in_lambda && hold) {
+    if (p->disturbed && hold) {
         cxx_print_fail(p);
         return;
     }

@@ -65,42 +65,82 @@ static bool is_among(const char *list, char a, char b)
     return false;
 }
 
+/* The condition is read. */
+static uint16_t parse_choice(struct cxx_parser *s, uint16_t condition)
+{
+    uint16_t yes = cxx_parse_expression(s);
+    uint16_t no = yes ? cxx_parse_expression(s) : 0;
+    uint16_t pair = no ? cxx_make(s, CXX_PAIR, yes, no) : 0;
+    return pair ? cxx_make(s, CXX_CHOICE, condition, pair) : 0;
+}
+
 static uint16_t parse_operation(struct cxx_parser *s, char a, char b)
 {
-    bool is_unary = is_among("ad nt ng co ", a, b);
-    if (!is_unary && !is_among("aa oo eq ne lt gt le ge pl mi ml dv rm an or eo ls rs ", a, b))
+    bool is_unary = is_among("ad nt ng co de ps pp mm ", a, b);
+    if (!is_unary && !is_among("aa oo eq ne lt gt le ge pl mi ml dv rm an or eo ls rs ix cm aS pL "
+                               "mI mL dV rM aN oR eO lS rS ss pm qu ",
+                               a, b))
         return 0;
     uint16_t sign = cxx_parse_operator(s);
+    /* "++a" says so, "a++" does not. */
+    bool is_postfix = sign && is_among("pp mm ", a, b) && !cxx_take(s, '_');
     uint16_t left = sign ? cxx_parse_expression(s) : 0;
     if (!left || is_unary)
-        return left ? cxx_make(s, CXX_UNARY, sign, left) : 0;
+        return left ? cxx_make(s, is_postfix ? CXX_POSTFIX : CXX_UNARY, sign, left) : 0;
+    if (a == 'q')
+        return parse_choice(s, left);
     uint16_t right = cxx_parse_expression(s);
     uint16_t pair = right ? cxx_make(s, CXX_PAIR, left, right) : 0;
     return pair ? cxx_make(s, CXX_BINARY, sign, pair) : 0;
+}
+
+/* "expressions… E", maybe none. */
+static uint16_t parse_list(struct cxx_parser *s)
+{
+    uint16_t first = 0, at = 0;
+    while (!cxx_take(s, 'E')) {
+        uint16_t argument = cxx_parse_expression(s);
+        uint16_t item = argument ? cxx_make(s, CXX_PARAMS, argument, 0) : 0;
+        if (!item)
+            return 0;
+        cxx_append(s, &first, &at, item);
+    }
+    return first ? first : cxx_make(s, CXX_PARAMS, 0, 0);
 }
 
 /* "callee arguments… E" */
 static uint16_t parse_call(struct cxx_parser *s)
 {
     uint16_t callee = cxx_parse_expression(s);
-    uint16_t first = 0, at = 0;
     /* A function is called without its parameters being shown. */
-    if (cxx_node(s, callee)->kind == CXX_TYPED)
+    if (!callee || cxx_node(s, callee)->kind == CXX_TYPED)
         return 0;
-    while (callee && !cxx_take(s, 'E')) {
-        uint16_t argument = cxx_parse_expression(s);
-        uint16_t item = argument ? cxx_make(s, CXX_PARAMS, argument, 0) : 0;
-        if (!item)
-            return 0;
-        if (at)
-            cxx_node(s, at)->right = item;
-        else
-            first = item;
-        at = item;
-    }
-    if (!first)
-        first = cxx_make(s, CXX_PARAMS, 0, 0);
-    return callee && first ? cxx_make(s, CXX_CALL, callee, first) : 0;
+    uint16_t arguments = parse_list(s);
+    return arguments ? cxx_make(s, CXX_CALL, callee, arguments) : 0;
+}
+
+/* "(type)value", "(type)(values…)" */
+static uint16_t parse_c_cast(struct cxx_parser *s)
+{
+    uint16_t type = cxx_parse_type(s);
+    if (!type)
+        return 0;
+    uint16_t operand = cxx_take(s, '_') ? parse_list(s) : cxx_parse_expression(s);
+    return operand ? cxx_make(s, CXX_C_CAST, type, operand) : 0;
+}
+
+/* "type{values…}", "{values…}" */
+static uint16_t parse_braces(struct cxx_parser *s, bool has_type)
+{
+    uint16_t type = has_type ? cxx_parse_type(s) : 0;
+    uint16_t values = type || !has_type ? parse_list(s) : 0;
+    return values ? cxx_make(s, CXX_BRACES, type, values) : 0;
+}
+
+/* A function or variable by its name alone. */
+static uint16_t parse_unresolved(struct cxx_parser *s)
+{
+    return cxx_parse_arguments_of(s, cxx_parse_unqualified(s), false);
 }
 
 /* "a.b", "a->b" */
@@ -143,6 +183,14 @@ static uint16_t parse_lettered(struct cxx_parser *s, char a, char b)
         return cxx_make_over(s, b == 'p' ? CXX_PACK : CXX_PACK_LENGTH, cxx_parse_expression(s));
     if (a == 's' && b == 'c')
         return parse_cast(s, "static_cast");
+    if (b == 'c' && (a == 'd' || a == 'r' || a == 'c'))
+        return parse_cast(s, a == 'd'   ? "dynamic_cast"
+                             : a == 'r' ? "reinterpret_cast"
+                                        : "const_cast");
+    if (a == 'c' && b == 'v')
+        return parse_c_cast(s);
+    if (b == 'l' && (a == 't' || a == 'i'))
+        return parse_braces(s, a == 't');
     if (a == 'f' && b == 'p')
         return parse_argument(s);
     if (a == 'c' && b == 'l')
@@ -162,7 +210,9 @@ uint16_t cxx_parse_expression(struct cxx_parser *s)
         expression = cxx_parse_literal(s);
     } else if (cxx_take(s, 'T')) {
         expression = cxx_parse_template_param(s);
-    } else if (is_among("sr sp sZ sc fp cl dt pt ", a, b)) {
+    } else if (cxx_is_digit(a)) {
+        expression = parse_unresolved(s);
+    } else if (is_among("sr sp sZ sc dc rc cc cv tl il fp cl dt pt ", a, b)) {
         s->p += 2;
         expression = parse_lettered(s, a, b);
     } else {

@@ -46,6 +46,18 @@ static uint16_t make_special(struct cxx_parser *s, const char *text, uint16_t of
     return i;
 }
 
+/* "9GrTexture": of a class inside another one's object; the C is read. */
+static uint16_t parse_construction(struct cxx_parser *s)
+{
+    uint32_t offset;
+    uint16_t whole = cxx_parse_type(s);
+    if (!whole || !cxx_take_number(s, &offset) || !cxx_take(s, '_'))
+        return 0;
+    uint16_t part = cxx_parse_type(s);
+    uint16_t both = part ? cxx_make(s, CXX_CONSTRUCTION, part, whole) : 0;
+    return make_special(s, "construction vtable for ", both);
+}
+
 /* The T is read. */
 static uint16_t parse_special(struct cxx_parser *s)
 {
@@ -66,6 +78,8 @@ static uint16_t parse_special(struct cxx_parser *s)
         return make_special(s, "typeinfo for ", cxx_parse_type(s));
     case 'S':
         return make_special(s, "typeinfo name for ", cxx_parse_type(s));
+    case 'C':
+        return parse_construction(s);
     case 'c':
         for (int offsets = 0; offsets < 2; offsets++) {
             if (!skip_call_offset(s))
@@ -81,14 +95,27 @@ static uint16_t parse_special(struct cxx_parser *s)
     }
 }
 
+/* The G is read. */
+static uint16_t parse_guard(struct cxx_parser *s)
+{
+    if (cxx_take(s, 'V'))
+        return make_special(s, "guard variable for ", cxx_parse_name(s));
+    if (!cxx_take(s, 'T'))
+        return 0;
+    /* Transactional memory: every function of libstdc++ that may be called in one. */
+    if (cxx_take(s, 'n'))
+        return make_special(s, "non-transaction clone for ", cxx_parse_encoding(s, false));
+    return cxx_take(s, 't')
+               ? make_special(s, "transaction clone for ", cxx_parse_encoding(s, false))
+               : 0;
+}
+
 uint16_t cxx_parse_encoding(struct cxx_parser *s, bool outermost)
 {
     if (cxx_take(s, 'T'))
         return parse_special(s);
-    if (*s->p == 'G') {
-        s->p++;
-        return cxx_take(s, 'V') ? make_special(s, "guard variable for ", cxx_parse_name(s)) : 0;
-    }
+    if (cxx_take(s, 'G'))
+        return parse_guard(s);
     uint16_t name = cxx_parse_name(s);
     if (!name || *s->p == 0 || *s->p == 'E')
         return name;
@@ -118,22 +145,6 @@ static uint16_t parse_clone(struct cxx_parser *s, uint16_t function)
     return suffix ? cxx_make(s, CXX_CLONE, function, suffix) : 0;
 }
 
-#define KIND(k) ((uint64_t)1 << (k))
-
-/* Nothing that printing fails at or that is printed elsewhere than where it stands (parameters,
- * packs, lambdas, expressions, types around others that hold types themselves), and not too much. Of
- * those of `this` more than two, a name's and a local one's together, may be too many. */
-static bool is_plain(const struct cxx_parser *s, struct cxx_effort effort)
-{
-    static const uint64_t others =
-        KIND(CXX_DEFAULT_ARG) | KIND(CXX_PARAM) | KIND(CXX_PACK) | KIND(CXX_LAMBDA) |
-        KIND(CXX_UNARY) | KIND(CXX_BINARY) | KIND(CXX_PAIR) | KIND(CXX_PACK_LENGTH) |
-        KIND(CXX_CALL) | KIND(CXX_CAST) | KIND(CXX_ARGUMENT) | KIND(CXX_DECLTYPE) |
-        KIND(CXX_VECTOR) | KIND(CXX_ARRAY) | KIND(CXX_MEMBER) | KIND(CXX_VENDOR);
-    return (s->kinds & others) == 0 && s->of_this <= 2 && effort.steps <= CXX_STEPS_MAX &&
-           effort.depth <= CXX_DEPTH_MAX;
-}
-
 bool cxx_parse(const char *name, struct cxx_tree *ret)
 {
     struct cxx_parser s;
@@ -144,14 +155,10 @@ bool cxx_parse(const char *name, struct cxx_tree *ret)
     s.last_name = 0;
     s.depth = 0;
     s.in_conversion = false;
-    s.of_this = 0;
-    s.kinds = 0;
-    s.efforts[0] = (struct cxx_effort){0, 0};
     ret->nodes[0] = (struct cxx_node){0};
     ret->count = 1;
     ret->root = cxx_parse_encoding(&s, true);
     while (ret->root && *s.p == '.')
         ret->root = parse_clone(&s, ret->root);
-    ret->plain = is_plain(&s, s.efforts[ret->root]);
     return ret->root != 0 && *s.p == 0;
 }

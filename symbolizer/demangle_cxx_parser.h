@@ -17,12 +17,6 @@
 
 #include "symbolizer/demangle_cxx_tree.h"
 
-/* What printing a node takes at most. */
-struct cxx_effort {
-    uint16_t steps;
-    uint16_t depth;
-};
-
 /* One name at work. */
 struct cxx_parser {
     const char *p;
@@ -33,9 +27,6 @@ struct cxx_parser {
     uint16_t last_name; /* what a constructor repeats */
     uint16_t depth;
     bool in_conversion;
-    unsigned of_this;                         /* nodes that belong to `this` */
-    uint64_t kinds;                           /* that there are, a bit for each */
-    struct cxx_effort efforts[CXX_NODES_MAX]; /* of a list's first node: of the whole list */
 };
 
 uint16_t cxx_parse_name(struct cxx_parser *s);
@@ -77,29 +68,11 @@ static inline enum cxx_kind cxx_kind_of(struct cxx_parser *s, uint16_t i)
     return (enum cxx_kind)s->t->nodes[i].kind;
 }
 
-static inline uint16_t cxx_sum(uint32_t a, uint32_t b)
-{
-    return a + b > UINT16_MAX ? UINT16_MAX : (uint16_t)(a + b);
-}
-
-/* A name and its type, a function's result and its parameters may be printed one inside the other. */
-static inline struct cxx_effort cxx_effort_of(enum cxx_kind kind, struct cxx_effort left,
-                                              struct cxx_effort right)
-{
-    uint16_t deeper = left.depth > right.depth ? left.depth : right.depth;
-    if (kind == CXX_TYPED || kind == CXX_FUNCTION)
-        deeper = cxx_sum(left.depth, right.depth);
-    return (struct cxx_effort){cxx_sum(cxx_sum(left.steps, right.steps), 1), cxx_sum(deeper, 1)};
-}
-
 static inline uint16_t cxx_make(struct cxx_parser *s, enum cxx_kind kind, uint16_t left,
                                 uint16_t right)
 {
     if (s->t->count == CXX_NODES_MAX)
         return 0;
-    s->kinds |= (uint64_t)1 << kind;
-    s->of_this += kind >= CXX_THIS_RESTRICT;
-    s->efforts[s->t->count] = cxx_effort_of(kind, s->efforts[left], s->efforts[right]);
     struct cxx_node *n = &s->t->nodes[s->t->count];
     n->kind = (uint8_t)kind;
     n->code = 0;
@@ -113,9 +86,7 @@ static inline uint16_t cxx_make(struct cxx_parser *s, enum cxx_kind kind, uint16
 /* Of a node without one so far. */
 static inline void cxx_set_left(struct cxx_parser *s, uint16_t i, uint16_t left)
 {
-    struct cxx_node *n = cxx_node(s, i);
-    n->left = left;
-    s->efforts[i] = cxx_effort_of((enum cxx_kind)n->kind, s->efforts[left], s->efforts[n->right]);
+    cxx_node(s, i)->left = left;
 }
 
 /* Of one operand, which has to be there. */
@@ -144,20 +115,13 @@ static inline uint16_t cxx_make_number(struct cxx_parser *s, enum cxx_kind kind,
     return i;
 }
 
-/* A list grows by its node `item`, behind `at` (0: it begins): each is printed inside the one before. */
-static inline void cxx_append(struct cxx_parser *s, uint16_t *first, uint16_t *at, uint16_t item,
-                              uint16_t index)
+/* A list grows by its node `item`, behind `at` (0: it begins). */
+static inline void cxx_append(struct cxx_parser *s, uint16_t *first, uint16_t *at, uint16_t item)
 {
-    if (*at == 0) {
+    if (*at == 0)
         *first = item;
-    } else {
-        struct cxx_effort *all = &s->efforts[*first];
-        const struct cxx_effort *one = &s->efforts[item];
-        uint16_t depth = cxx_sum(one->depth, index);
+    else
         cxx_node(s, *at)->right = item;
-        all->steps = cxx_sum(all->steps, one->steps);
-        all->depth = depth > all->depth ? depth : all->depth;
-    }
     *at = item;
 }
 

@@ -112,10 +112,15 @@ static void print_nested(struct cxx_printer *p, const struct cxx_node *n)
 
 static APART void print_lambda(struct cxx_printer *p, const struct cxx_node *n)
 {
-    bool outer = p->in_lambda;
+    bool outer = p->in_lambda, disturbed = p->disturbed;
+    struct cxx_waiting *hold = p->waiting;
     cxx_puts(p, "{lambda(");
     p->in_lambda = true;
+    p->disturbed = hold != NULL;
+    p->waiting = NULL;
     cxx_print_node(p, n->left);
+    p->waiting = hold;
+    p->disturbed = disturbed;
     p->in_lambda = outer;
     cxx_puts(p, ")#");
     cxx_put_number(p, n->number + 1u);
@@ -132,7 +137,7 @@ static void print_operator(struct cxx_printer *p, const struct cxx_node *n)
 
 static APART void print_literal(struct cxx_printer *p, const struct cxx_node *n)
 {
-    static const char endings[][4] = {"i", "ju", "ll", "mul", "xll", "yull"};
+    static const char endings[][5] = {"i", "ju", "ll", "mul", "xll", "yull"};
     const struct cxx_node *type = cxx_at(p, n->left);
     bool negative = n->kind == CXX_LITERAL_NEGATIVE;
     char code = type->kind == CXX_BUILTIN ? type->code : 0;
@@ -173,7 +178,8 @@ static bool is_disputed(const struct cxx_printer *p, const struct cxx_node *n)
 static void print_operand(struct cxx_printer *p, uint16_t i)
 {
     const struct cxx_node *n = cxx_at(p, i);
-    bool is_simple = n->kind == CXX_NAME || n->kind == CXX_QUALIFIED || n->kind == CXX_ARGUMENT;
+    bool is_simple = n->kind == CXX_NAME || n->kind == CXX_QUALIFIED || n->kind == CXX_ARGUMENT ||
+                     n->kind == CXX_BRACES;
     if (is_disputed(p, n)) {
         cxx_print_fail(p);
         return;
@@ -217,10 +223,26 @@ static void print_binary(struct cxx_printer *p, const struct cxx_node *n)
     if (is_greater)
         cxx_puts(p, "(");
     print_operand(p, pair->left);
+    if (sign->text[0] == '[') {
+        cxx_puts(p, "[");
+        cxx_print_node(p, pair->right);
+        cxx_puts(p, "]");
+        return;
+    }
     cxx_put_text(p, sign);
     print_operand(p, pair->right);
     if (is_greater)
         cxx_puts(p, ")");
+}
+
+static void print_choice(struct cxx_printer *p, const struct cxx_node *n)
+{
+    const struct cxx_node *pair = cxx_at(p, n->right);
+    print_operand(p, n->left);
+    cxx_puts(p, "?");
+    print_operand(p, pair->left);
+    cxx_puts(p, " : ");
+    print_operand(p, pair->right);
 }
 
 /* --- the whole --------------------------------------------------------------------------------- */
@@ -312,6 +334,26 @@ static void print_kind(struct cxx_printer *p, const struct cxx_node *n)
         cxx_print_node(p, n->right);
         cxx_puts(p, ")");
         break;
+    case CXX_C_CAST:
+        cxx_puts(p, "(");
+        cxx_print_node(p, n->left);
+        cxx_puts(p, ")");
+        print_operand(p, n->right);
+        break;
+    case CXX_BRACES:
+        if (n->left)
+            cxx_print_node(p, n->left);
+        cxx_puts(p, "{");
+        cxx_print_node(p, n->right);
+        cxx_puts(p, "}");
+        break;
+    case CXX_CHOICE:
+        print_choice(p, n);
+        break;
+    case CXX_POSTFIX:
+        print_operand(p, n->right);
+        cxx_put_text(p, cxx_at(p, n->left));
+        break;
     case CXX_ARGUMENT:
         print_argument(p, n);
         break;
@@ -328,6 +370,11 @@ static void print_kind(struct cxx_printer *p, const struct cxx_node *n)
         cxx_puts(p, " [clone ");
         cxx_print_node(p, n->right);
         cxx_puts(p, "]");
+        break;
+    case CXX_CONSTRUCTION:
+        cxx_print_node(p, n->left);
+        cxx_puts(p, "-in-");
+        cxx_print_node(p, n->right);
         break;
     case CXX_LITERAL:
     case CXX_LITERAL_NEGATIVE:
@@ -358,6 +405,7 @@ static void print_kind(struct cxx_printer *p, const struct cxx_node *n)
     case CXX_THIS_CONST:
     case CXX_THIS_REFERENCE:
     case CXX_THIS_RVALUE:
+    case CXX_THIS_NOEXCEPT:
         cxx_print_around(p, n, n->left);
         break;
     }
@@ -382,10 +430,4 @@ bool cxx_print(const struct cxx_tree *t, struct demangle_out *out)
     struct cxx_printer p = {.nodes = t->nodes, .out = out};
     cxx_print_node(&p, t->root);
     return !p.failed;
-}
-
-bool cxx_can_print(const struct cxx_tree *t)
-{
-    struct demangle_out nowhere = {.data = NULL};
-    return cxx_print(t, &nowhere);
 }

@@ -44,6 +44,7 @@ struct cxx_printer {
     char last; /* character printed */
     bool failed;
     bool in_lambda;
+    bool disturbed;     /* in one inside something that waits: the runtime mixes the two */
     uint16_t collapsed; /* inside arguments that references were joined with */
     uint16_t pack_index;
     uint32_t depth, steps;

@@ -1,10 +1,10 @@
 /*
- * demangle_cxx_tree - C++ names without memory and without the C++ runtime.
+ * demangle_cxx_tree - C++ names, without memory.
  *
  * Purpose: the part of the Itanium mangling (C++ ABI, section 5.1) that names of functions are made
  * of - nested and local names, templates and their arguments, substitutions, packs, function and
  * member pointers, lambdas, operators, thunks, simple expressions - read into a tree and printed.
- * What is rare is not known here; such names are for the C++ runtime.
+ * What is rare is not known; such names stay as they are.
  *
  * Invariants: what is known prints as __cxa_demangle of libstdc++ does, byte by byte. Nodes, depth
  * and steps of printing are bounded, so that any bytes end in microseconds. A tree has no cycles;
@@ -53,9 +53,14 @@ enum cxx_kind {
     CXX_PACK_LENGTH, /* sizeof... */
     CXX_CALL,        /* callee, arguments */
     CXX_CAST,        /* type, operand; text */
+    CXX_C_CAST,      /* type, operand or parameters */
+    CXX_BRACES,      /* type or 0, parameters */
+    CXX_CHOICE,      /* condition, pair */
+    CXX_POSTFIX,     /* operator, operand */
     CXX_ARGUMENT,    /* of the function; number, 0 being this */
     CXX_DECLTYPE,
-    CXX_CLONE, /* function, suffix */
+    CXX_CLONE,        /* function, suffix */
+    CXX_CONSTRUCTION, /* class, the class it is part of */
     CXX_LITERAL,
     CXX_LITERAL_NEGATIVE, /* type; text */
     /* From here on: around a type, printed behind it. */
@@ -77,6 +82,7 @@ enum cxx_kind {
     CXX_THIS_CONST,
     CXX_THIS_REFERENCE,
     CXX_THIS_RVALUE,
+    CXX_THIS_NOEXCEPT,
 };
 
 struct cxx_node {
@@ -90,7 +96,6 @@ struct cxx_node {
 struct cxx_tree {
     uint16_t count; /* nodes[0] is none */
     uint16_t root;
-    bool plain; /* it can be printed, as was seen while it was read; false says nothing */
     struct cxx_node nodes[CXX_NODES_MAX];
 };
 
@@ -103,7 +108,5 @@ static inline bool cxx_is_of_this(const struct cxx_node *n)
 bool cxx_parse(const char *name, struct cxx_tree *ret);
 /* False: it cannot be printed; `out` has some of it. */
 bool cxx_print(const struct cxx_tree *t, struct demangle_out *out);
-/* Whether it can be. */
-bool cxx_can_print(const struct cxx_tree *t);
 
 #endif

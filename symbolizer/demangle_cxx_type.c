@@ -17,7 +17,7 @@ static uint16_t parse_template_arg(struct cxx_parser *s)
 uint16_t cxx_parse_template_args(struct cxx_parser *s)
 {
     uint16_t last = s->last_name;
-    uint16_t first = 0, at = 0, count = 0;
+    uint16_t first = 0, at = 0;
     if (++s->depth > CXX_DEPTH_MAX)
         return 0;
     s->p++; /* I or J */
@@ -30,7 +30,7 @@ uint16_t cxx_parse_template_args(struct cxx_parser *s)
         uint16_t item = arg ? cxx_make(s, CXX_TEMPLATE_ARGS, arg, 0) : 0;
         if (!item)
             return 0;
-        cxx_append(s, &first, &at, item, count++);
+        cxx_append(s, &first, &at, item);
     } while (!cxx_take(s, 'E'));
     s->last_name = last;
     s->depth--;
@@ -123,8 +123,10 @@ static uint16_t parse_extended(struct cxx_parser *s)
         char code;
         const char *text;
     } list[] = {
-        {'a', "auto"},    {'c', "decltype(auto)"}, {'s', "char16_t"},
-        {'u', "char8_t"}, {'i', "char32_t"},       {'n', "decltype(nullptr)"},
+        {'a', "auto"},      {'c', "decltype(auto)"}, {'s', "char16_t"},
+        {'u', "char8_t"},   {'i', "char32_t"},       {'n', "decltype(nullptr)"},
+        {'d', "decimal64"}, {'e', "decimal128"},     {'f', "decimal32"},
+        {'h', "half"},
     };
     char c = *s->p;
     s->p += c != 0;
@@ -154,13 +156,13 @@ static bool at_end_of_params(const char *p)
 
 uint16_t cxx_parse_params(struct cxx_parser *s)
 {
-    uint16_t first = 0, at = 0, count = 0;
+    uint16_t first = 0, at = 0;
     while (!at_end_of_params(s->p)) {
         uint16_t type = cxx_parse_type(s);
         uint16_t item = type ? cxx_make(s, CXX_PARAMS, type, 0) : 0;
         if (!item)
             return 0;
-        cxx_append(s, &first, &at, item, count++);
+        cxx_append(s, &first, &at, item);
     }
     if (first && !cxx_node(s, first)->right && cxx_node(s, cxx_node(s, first)->left)->code == 'v')
         cxx_node(s, first)->left = 0;
@@ -213,11 +215,16 @@ static uint16_t parse_qualified_type(struct cxx_parser *s)
     uint8_t kinds[3];
     size_t count = cxx_take_qualifiers(s, kinds);
     uint16_t inner;
+    bool is_noexcept = s->p[0] == 'D' && s->p[1] == 'o' && s->p[2] == 'F';
+    if (is_noexcept)
+        s->p += 2;
     if (cxx_take(s, 'F')) {
         inner = parse_function(s);
         /* Its own reference qualifier is for the runtime to place. */
         if (inner && cxx_kind_of(s, inner) != CXX_FUNCTION)
             return 0;
+        if (is_noexcept)
+            inner = cxx_make_over(s, CXX_THIS_NOEXCEPT, inner);
         cxx_bind_to_this(kinds, count);
     } else {
         inner = cxx_parse_type(s);
@@ -292,7 +299,7 @@ uint16_t cxx_parse_type(struct cxx_parser *s)
     uint16_t type;
     if (++s->depth > CXX_DEPTH_MAX)
         return 0;
-    if (c == 'r' || c == 'V' || c == 'K') {
+    if (c == 'r' || c == 'V' || c == 'K' || (c == 'D' && s->p[1] == 'o')) {
         type = parse_qualified_type(s);
     } else if (c == 'u') {
         s->p++;

@@ -57,7 +57,7 @@ static bool is_identifier(const char *s, size_t len)
 }
 
 /* The function a block is in; false when the text before the block's end is none. */
-static bool put_function(struct demangle_out *o, const char *s, size_t len, bool own)
+static bool put_function(struct demangle_out *o, const char *s, size_t len)
 {
     char name[DEMANGLE_INPUT_MAX + 1];
     char shown[DEMANGLE_OUTPUT_MAX];
@@ -73,7 +73,7 @@ static bool put_function(struct demangle_out *o, const char *s, size_t len, bool
     name[len] = 0;
     const char *cxx = strncmp(name, "__Z", 3) == 0 ? name + 1 : name;
     if (strncmp(cxx, "_Z", 2) == 0) {
-        if (!(own ? demangle_cxx_own : demangle_cxx)(cxx, shown, sizeof(shown)))
+        if (!demangle_cxx(cxx, shown, sizeof(shown)))
             return false;
         demangle_puts(o, shown);
         return true;
@@ -84,7 +84,7 @@ static bool put_function(struct demangle_out *o, const char *s, size_t len, bool
     return true;
 }
 
-static bool demangle_block(const char *name, bool own, char *out, size_t size)
+bool demangle_objc(const char *name, char *out, size_t size)
 {
     struct demangle_out o;
     if (strncmp(name, "__", 2) != 0)
@@ -97,20 +97,10 @@ static bool demangle_block(const char *name, bool own, char *out, size_t size)
     if (!block)
         return false;
     demangle_out_init(&o, out, size);
-    if (!put_function(&o, function, (size_t)(block - function), own))
+    if (!put_function(&o, function, (size_t)(block - function)))
         return false;
     demangle_puts(&o, " block");
     put_clone(&o, block + BLOCK_LEN);
     demangle_out_end(&o);
     return true;
-}
-
-bool demangle_objc(const char *name, char *out, size_t size)
-{
-    return demangle_block(name, false, out, size);
-}
-
-bool demangle_objc_own(const char *name, char *out, size_t size)
-{
-    return demangle_block(name, true, out, size);
 }

@@ -17,13 +17,8 @@
  *                          last
  *
  *   our blocks, aligned to 4, at `blocks` of the footer:
- *   names                  u32 locals: names at this offset of the string table and behind it are
- *                          those of functions that are not external. Then display names that a
- *                          reader cannot make itself: u32 entry count, u32 string bytes, entries
- *                          {u32 name, u32 display} ascending by name (an offset into GSYM's string
- *                          table), `display` being an offset into the strings that follow, which
- *                          start with a NUL. A name without an entry is shown as demangle_own() of
- *                          demangle.h says; the writer has asked that once for each name.
+ *   locals                 u32: names at this offset of the string table and behind it are those
+ *                          of functions that are not external
  *   footer (32 bytes)      magic "STL1" u32, version u16, flags u16, blocks u32, __TEXT vmaddr
  *                          u64, __TEXT size u64, CRC-32 (zlib's) u32 of all bytes before it
  *
@@ -53,7 +48,7 @@
 #define GSYM_LINE_FIRST_SPECIAL 4
 
 #define GSYM_FOOTER_MAGIC   0x314c5453u /* "STL1" */
-#define GSYM_FOOTER_VERSION 2
+#define GSYM_FOOTER_VERSION 3
 #define GSYM_FOOTER_SIZE    32
 #define GSYM_FLAG_HAS_DWARF 1
 

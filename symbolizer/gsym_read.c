@@ -40,9 +40,7 @@ struct gsym {
     struct table records; /* u32 */
     struct table files;   /* 2 u32 */
     struct strings names;
-    uint32_t locals;       /* names from here on are not external */
-    struct table displays; /* 2 u32 */
-    struct strings display_names;
+    uint32_t locals; /* names from here on are not external */
     uint32_t crc;
 };
 
@@ -186,17 +184,10 @@ static enum err read_footer(struct gsym *g, struct error *err)
     g->info.has_footer = true;
     g->info.has_dwarf = (flags & GSYM_FLAG_HAS_DWARF) != 0;
 
-    struct cursor head;
-    size_t at = blocks;
-    if (!bytes_slice(g->data, g->info.size - GSYM_FOOTER_SIZE, at, 12, &head))
-        return error_set(err, ERR_FORMAT, "index: display names are cut off");
-    g->locals = cursor_u32(&head, false);
-    uint32_t count = cursor_u32(&head, false);
-    uint32_t size = cursor_u32(&head, false);
-    at += 12;
-    if (!take_table(g, &at, count, 8, &g->displays) ||
-        !take_strings(g, at, size, &g->display_names))
-        return error_set(err, ERR_FORMAT, "index: display names are cut off");
+    struct cursor block;
+    if (!bytes_slice(g->data, g->info.size - GSYM_FOOTER_SIZE, blocks, 4, &block))
+        return error_set(err, ERR_FORMAT, "index: our block is cut off");
+    g->locals = cursor_u32(&block, false);
     return ERR_OK;
 }
 
@@ -374,25 +365,7 @@ static bool read_record(const struct gsym *g, size_t i, struct record *ret)
 static void set_name(const struct gsym *g, uint32_t name, struct gsym_frame *f)
 {
     f->name = strings_at(&g->names, name);
-    f->display = NULL;
     f->local = name >= g->locals;
-    size_t from = 0;
-    size_t n = g->displays.count;
-    while (n > 0) {
-        size_t half = n / 2;
-        uint32_t at = table_u32(&g->displays, 2 * (from + half));
-        if (at == name) {
-            f->display =
-                strings_at(&g->display_names, table_u32(&g->displays, 2 * (from + half) + 1));
-            return;
-        }
-        if (at < name) {
-            from += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
-        }
-    }
 }
 
 static void set_position(const struct gsym *g, uint32_t file, uint32_t line, struct gsym_frame *f)
@@ -472,9 +445,7 @@ size_t gsym_lookup(const struct gsym *g, uint64_t address, struct gsym_frame *re
 
 const char *gsym_frame_display(const struct gsym_frame *f, char out[GSYM_DISPLAY_MAX])
 {
-    if (f->display && f->display[0])
-        return f->display;
-    return demangle_own(f->name, out, GSYM_DISPLAY_MAX) ? out : f->name;
+    return demangle(f->name, out, GSYM_DISPLAY_MAX) ? out : f->name;
 }
 
 const char *gsym_frame_file(const struct gsym_frame *f, char out[GSYM_PATH_MAX])
@@ -509,21 +480,6 @@ static enum err check_record(const struct gsym *g, uint32_t i, struct error *err
     return ERR_OK;
 }
 
-static enum err check_displays(const struct gsym *g, struct error *err)
-{
-    if (g->info.has_footer && g->locals > g->names.size)
-        return error_set(err, ERR_FORMAT, "index: local names begin behind the last name");
-    for (uint32_t i = 0; i < g->displays.count; i++) {
-        uint32_t name = table_u32(&g->displays, 2 * (size_t)i);
-        uint32_t display = table_u32(&g->displays, 2 * (size_t)i + 1);
-        if (i > 0 && name <= table_u32(&g->displays, 2 * (size_t)i - 2))
-            return error_set(err, ERR_FORMAT, "index: display name %" PRIu32 " out of order", i);
-        if (name >= g->names.size || display == 0 || display >= g->display_names.size)
-            return error_set(err, ERR_FORMAT, "index: display name %" PRIu32 ": no such text", i);
-    }
-    return ERR_OK;
-}
-
 static enum err check_all(const struct gsym *g, struct error *err)
 {
     if (g->info.has_footer) {
@@ -543,7 +499,9 @@ static enum err check_all(const struct gsym *g, struct error *err)
         if (rc != ERR_OK)
             return rc;
     }
-    return check_displays(g, err);
+    if (g->info.has_footer && g->locals > g->names.size)
+        return error_set(err, ERR_FORMAT, "index: local names begin behind the last name");
+    return ERR_OK;
 }
 
 enum err gsym_check(const struct gsym *g, struct error *err)

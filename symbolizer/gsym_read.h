@@ -42,7 +42,6 @@ struct gsym_info {
 /* A frame inside the index: names are offsets' texts, the file still in two pieces. */
 struct gsym_frame {
     const char *name;      /* linkage name, never NULL */
-    const char *display;   /* for people, where the index has it; NULL: gsym_frame_display() */
     const char *directory; /* NULL or "" when there is none */
     const char *base;      /* NULL: no file */
     uint32_t line;         /* 0: none */

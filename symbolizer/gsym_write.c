@@ -5,7 +5,6 @@
 #include "symbolizer/debug_info_model.h"
 #include "symbolizer/gsym_encode.h"
 #include "symbolizer/gsym_format.h"
-#include "symbolizer/gsym_names.h"
 #include "symbolizer/gsym_sink.h"
 
 #define HEAD_BYTES_MAX ((size_t)UINT32_MAX)
@@ -161,6 +160,17 @@ static enum err write_functions(const struct debug_info *d, const struct layout 
     return code;
 }
 
+/* As string_table_settle() has laid it out. */
+static void write_strings(const struct string_table *t, struct gsym_sink *sink)
+{
+    for (int local = 0; local < 2; local++) {
+        for (size_t e = 0; e < t->count; e++) {
+            if (t->entries[e].is_local == local)
+                gsym_sink_put(sink, t->entries[e].text, (size_t)t->entries[e].length + 1);
+        }
+    }
+}
+
 static void write_footer(const struct object_info *object, uint64_t blocks, const struct buf *head,
                          struct gsym_sink *sink)
 {
@@ -177,26 +187,24 @@ static void write_footer(const struct object_info *object, uint64_t blocks, cons
 
 /* Everything behind the tables; fills in what the head has left open. */
 static enum err write_body(const struct debug_info *d, const struct object_info *object,
-                           const struct parallel_for *parallel, const struct layout *l,
-                           struct buf *head, struct gsym_sink *sink, struct error *err)
+                           const struct layout *l, struct buf *head, struct gsym_sink *sink,
+                           struct error *err)
 {
     enum err code = write_functions(d, l, head, sink, err);
     if (code)
         return code;
     patch_u32(head, 20, gsym_sink_at(sink));
     patch_u32(head, 24, d->strings.size);
-    gsym_names_write_table(&d->strings, sink);
+    write_strings(&d->strings, sink);
     gsym_sink_align(sink, 4);
     uint64_t blocks = gsym_sink_at(sink);
-    code = gsym_names_write(&d->strings, parallel, sink, err);
-    if (code)
-        return code;
+    buf_u32(&sink->piece, d->strings.locals);
     write_footer(object, blocks, head, sink);
     return ERR_OK;
 }
 
 enum err gsym_write(const struct debug_info *d, const struct object_info *object, const char *path,
-                    const struct parallel_for *parallel, uint64_t *ret_bytes, struct error *err)
+                    uint64_t *ret_bytes, struct error *err)
 {
     struct buf head;
     struct layout l;
@@ -209,7 +217,7 @@ enum err gsym_write(const struct debug_info *d, const struct object_info *object
     enum err code = gsym_sink_open(&sink, path, head.len, err);
     if (code)
         goto out;
-    code = write_body(d, object, parallel, &l, &head, &sink, err);
+    code = write_body(d, object, &l, &head, &sink, err);
     if (!code)
         code = gsym_sink_finish(&sink, &head, ret_bytes, err);
     else

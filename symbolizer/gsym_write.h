@@ -6,16 +6,15 @@
  * Invariants: same debug_info, same bytes. The file at `path` is complete when ERR_OK is returned, not
  * synced: that is for who installs it; on failure nothing is left there. llvm-gsymutil reads every file written.
  *
- * Threads: display names may be made on the caller's parallel_for. Memory: all freed on return.
+ * Threads: any. Memory: all freed on return.
  */
 #ifndef STALLSYM_SYMBOLIZER_GSYM_WRITE_H
 #define STALLSYM_SYMBOLIZER_GSYM_WRITE_H
 
 #include "base/error.h"
-#include "base/parallel.h"
 #include "symbolizer/debug_info.h"
 
 enum err gsym_write(const struct debug_info *d, const struct object_info *object, const char *path,
-                    const struct parallel_for *parallel, uint64_t *ret_bytes, struct error *err);
+                    uint64_t *ret_bytes, struct error *err);
 
 #endif

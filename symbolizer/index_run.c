@@ -183,7 +183,7 @@ static enum err write_index(struct index_run *r, const struct object *o, struct 
     else if (!index_path(r, index_file, path))
         e = error_set(err, ERR_INVALID, "the path of the output folder is too long");
     else
-        e = gsym_write(d, info, path, r->options->parallel, &slice->index_bytes, err);
+        e = gsym_write(d, info, path, &slice->index_bytes, err);
     debug_info_free(d);
     return e;
 }

@@ -88,8 +88,8 @@ static const char *copy_text(char **at, const char *s)
     return here;
 }
 
-/* Reads the frames into the scratch memory, names for people left out that the index has not;
- * everything that touches the mapping is in here. */
+/* Reads the frames into the scratch memory, without names for people; everything that touches the
+ * mapping is in here. */
 static size_t read_frames(struct symbolizer *s, const struct gsym *g, uint64_t address,
                           char **ret_at)
 {
@@ -101,7 +101,7 @@ static size_t read_frames(struct symbolizer *s, const struct gsym *g, uint64_t a
         const struct gsym_frame *from = &found[i];
         struct frame *to = &s->scratch_frames[i];
         to->mangled = copy_text(&at, from->name);
-        to->function = copy_text(&at, from->display);
+        to->function = NULL;
         /* A path that the store hid is none: its number is another one in every build. */
         bool hidden = from->base && symbol_map_is_hidden(from->base);
         to->file = hidden ? NULL : copy_text(&at, gsym_frame_file(from, path));
@@ -118,7 +118,7 @@ static void name_frames(struct symbolizer *s, size_t count, char *at)
 {
     for (size_t i = 0; i < count; i++) {
         struct frame *f = &s->scratch_frames[i];
-        const struct gsym_frame named = {.name = f->mangled, .display = f->function};
+        const struct gsym_frame named = {.name = f->mangled};
         f->function = gsym_frame_display(&named, at);
         if (f->function == at)
             at += strlen(at) + 1;
@@ -314,7 +314,7 @@ static enum err use_device_name(struct job *j, struct resolved_frame *f, struct 
         return ERR_OK;
     char shown[DEMANGLE_OUTPUT_MAX];
     struct frame device = {.function = f->raw.symbol};
-    if (demangle_own(f->raw.symbol, shown, sizeof(shown)))
+    if (demangle(f->raw.symbol, shown, sizeof(shown)))
         device = (struct frame){.function = shown, .mangled = f->raw.symbol};
     f->frames = frames_copy(&device, 1, j->arena);
     if (!f->frames)

@@ -271,7 +271,7 @@ static void write_gsym(void)
          .lines_len = sizeof(lines),
          .inlines = inlines,
          .inlines_len = sizeof(inlines)},
-        {.address = 0x1040, .size = 16, .name = "_Z3foov", .display = "foo()", .local = 1}};
+        {.address = 0x1040, .size = 16, .name = "_Z3foov", .local = 1}};
     struct gsym_bytes g = {.uuid = uuid_of(7),
                            .base = 0x1000,
                            .functions = functions,

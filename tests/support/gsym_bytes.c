@@ -42,33 +42,11 @@ static void patch_u32(struct buf *out, size_t at, uint32_t v)
     memcpy(out->data + at, &v, sizeof(v));
 }
 
-/* Display names, by name: their own order is that of the string table. */
-static void add_footer(const struct gsym_bytes *g, const uint32_t *names, uint32_t locals,
-                       struct buf *out)
+static void add_footer(const struct gsym_bytes *g, uint32_t locals, struct buf *out)
 {
-    struct buf texts;
-    buf_init(&texts, 1 << 20);
-    buf_u8(&texts, 0);
-    uint32_t shown[256];
-    uint32_t count = 0;
-    for (size_t i = 0; i < g->function_count; i++) {
-        shown[i] = add_string(&texts, g->functions[i].display);
-        count += g->functions[i].display != NULL;
-    }
     align(out, 4);
     uint32_t blocks = (uint32_t)out->len;
     buf_u32(out, locals);
-    buf_u32(out, count);
-    buf_u32(out, (uint32_t)texts.len);
-    for (int local = 0; local < 2; local++) {
-        for (size_t i = 0; i < g->function_count; i++) {
-            if (!g->functions[i].display || !!g->functions[i].local != local)
-                continue;
-            buf_u32(out, names[i]);
-            buf_u32(out, shown[i]);
-        }
-    }
-    buf_put(out, texts.data, texts.len);
     buf_u32(out, GSYM_FOOTER_MAGIC);
     buf_u16(out, GSYM_FOOTER_VERSION);
     buf_u16(out, GSYM_FLAG_HAS_DWARF);
@@ -76,7 +54,6 @@ static void add_footer(const struct gsym_bytes *g, const uint32_t *names, uint32
     buf_u64(out, g->text_vmaddr);
     buf_u64(out, g->text_size);
     buf_u32(out, (uint32_t)crc32_z(0, (const void *)out->data, out->len));
-    buf_done(&texts);
 }
 
 void gsym_bytes_make(const struct gsym_bytes *g, struct buf *out)
@@ -137,5 +114,5 @@ void gsym_bytes_make(const struct gsym_bytes *g, struct buf *out)
     buf_put(out, strings.data, strings.len);
     buf_done(&strings);
     if (g->footer)
-        add_footer(g, names, locals, out);
+        add_footer(g, locals, out);
 }

@@ -19,7 +19,6 @@ struct gsym_bytes_function {
     uint64_t address;
     uint32_t size;
     const char *name;
-    const char *display; /* NULL: none in the index */
     int local;
     const void *lines; /* payload of info type 1, NULL without */
     size_t lines_len;

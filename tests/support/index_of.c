@@ -16,7 +16,7 @@ bool index_object(const struct object *o, const struct parallel_for *parallel, s
     enum err code = debug_info_build(o, parallel, &d, &ret->error);
     if (!code) {
         ret->counts = *debug_info_counts(d);
-        code = gsym_write(d, object_info(o), ret->path, parallel, &bytes, &ret->error);
+        code = gsym_write(d, object_info(o), ret->path, &bytes, &ret->error);
     }
     debug_info_free(d);
     if (!code)

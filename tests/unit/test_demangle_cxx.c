@@ -87,34 +87,44 @@ static const char *const CASES[][2] = {
      "decltype ((({parm#1}.base)())-(({parm#2}.base)())) operator-<A*, A*>(iter<A*> const&, "
      "iter<A*> const&)"},
     {"_Z1fSt4pairIiSt6vectorIS_IddESaIS1_EEE", NULL},
+    {"_Z1fPDoFvvE", "f(void (*)() noexcept)"},
+    {"_Z1fM1AKDoFviE", "f(void (A::*)(int) noexcept const)"},
+    {"_Z1fDdDeDf", "f(decimal64, decimal128, decimal32)"},
+    {"_ZTC11GrGLTexture0_9GrTexture", "construction vtable for GrTexture-in-GrGLTexture"},
+    {"_ZGTtNSt11logic_errorD0Ev", "transaction clone for std::logic_error::~logic_error()"},
+    {"_ZGTnN1a1bEv", "non-transaction clone for a::b()"},
+    {"_Z1fIiEDTcvT_fp_Ev", NULL},
+    {"_Z1fIiEDTclfp_cvN1a4NoOpE_EEEvv", NULL},
+    {"_Z1fIiEDTcv1a_Li1ELi2EEEv", "decltype ((a)(1, 2)) f<int>()"},
+    {"_Z1fIiEDTtlT_Li1ELi2EEEv", "decltype (int{1, 2}) f<int>()"},
+    {"_Z1fIiEDTilLi1EEEv", "decltype ({1}) f<int>()"},
+    {"_Z1fIiEDTix3fooLi1EEv", "decltype (foo[1]) f<int>()"},
+    {"_Z1fIiEDTqufp_Li1ELi2EEv", "decltype ({parm#1}?(1) : (2)) f<int>()"},
+    {"_Z1fIiEDTppfp_Ev", "decltype ({parm#1}++) f<int>()"},
+    {"_Z1fIiEDTpp_fp_Ev", "decltype (++{parm#1}) f<int>()"},
+    {"_Z1fIiEDTmm_fp_Ev", "decltype (--{parm#1}) f<int>()"},
+    {"_Z1fIiEDTdefp_Ev", "decltype (*{parm#1}) f<int>()"},
+    {"_Z1fIiEDTcmfp_fp_Ev", "decltype ({parm#1},{parm#1}) f<int>()"},
+    {"_Z1fIiEDTaSfp_fp_Ev", "decltype ({parm#1}={parm#1}) f<int>()"},
+    {"_Z1fIiEDTdcT_fp_Ev", "decltype (dynamic_cast<int>({parm#1})) f<int>()"},
+    {"_Z1fIiEDTccT_fp_Ev", "decltype (const_cast<int>({parm#1})) f<int>()"},
+    {"_Z1fIiEDTrcT_fp_Ev", "decltype (reinterpret_cast<int>({parm#1})) f<int>()"},
+    {"_Z3fooIiEDTcl1gfp_EET_", "decltype (g({parm#1})) foo<int>(int)"},
+    {"_ZN1aUlPFbPKviEE_clES3_", NULL},
 };
 
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
-
-static size_t plain; /* names that were seen to be printable */
-
-/* What is seen to be printable without printing can be printed. */
-static void check_plain(const char *s)
-{
-    struct cxx_tree tree;
-    if (strncmp(s, "_Z", 2) != 0 || !cxx_parse(s, &tree) || !tree.plain)
-        return;
-    plain++;
-    ck_assert_msg(cxx_can_print(&tree), "%s", s);
-}
 
 /* True when our own reader knows the name; then it says what the runtime says, if that answers. */
 static bool same_as_runtime(const char *s)
 {
     static char own[(size_t)1 << 16];
-    struct demangle_cost cost = demangle_cxx_cost(s);
-    check_plain(s);
-    if (!demangle_cxx_own(s, own, sizeof(own)))
+    if (!demangle_cxx(s, own, sizeof(own)))
         return false;
-    if (cost.size > DEMANGLE_CXX_SIZE_MAX || cost.depth > DEMANGLE_CXX_DEPTH_MAX)
+    if (strlen(own) + 8 > sizeof(own)) /* cut: the runtime may need gigabytes */
         return true;
     char *theirs = __cxa_demangle(s, NULL, NULL, NULL);
-    if (theirs && strlen(theirs) < sizeof(own))
+    if (theirs)
         ck_assert_msg(strcmp(own, theirs) == 0, "%s\n %s\n %s", s, own, theirs);
     free(theirs);
     return true;
@@ -127,15 +137,14 @@ START_TEST(names)
         same_as_runtime(CASES[i][0]);
         if (!CASES[i][1])
             continue;
-        ck_assert_msg(demangle_cxx_own(CASES[i][0], out, sizeof(out)), "%s", CASES[i][0]);
+        ck_assert_msg(demangle_cxx(CASES[i][0], out, sizeof(out)), "%s", CASES[i][0]);
         ck_assert_str_eq(out, CASES[i][1]);
         ck_assert(demangle(CASES[i][0], out, sizeof(out)));
         ck_assert_str_eq(out, CASES[i][1]);
     }
-    ck_assert(!demangle_cxx_own("_Z1fPDoFvvE", out, sizeof(out)));
-    ck_assert(!demangle_cxx_own("_Z1fT_", out, sizeof(out)));
-    ck_assert(!demangle_cxx_own("_Z1fS_", out, sizeof(out)));
-    ck_assert(!demangle_cxx_own("_Z9999999fv", out, sizeof(out)));
+    ck_assert(!demangle_cxx("_Z1fT_", out, sizeof(out)));
+    ck_assert(!demangle_cxx("_Z1fS_", out, sizeof(out)));
+    ck_assert(!demangle_cxx("_Z9999999fv", out, sizeof(out)));
 }
 END_TEST
 
@@ -162,7 +171,6 @@ START_TEST(damaged_names)
         known += same_as_runtime(s);
     }
     ck_assert_uint_gt(known, 3000);
-    ck_assert_uint_gt(plain, 1000);
 }
 END_TEST
 
@@ -173,7 +181,6 @@ START_TEST(real_names)
     size_t known = 0, all = 0;
     char folder[1024], pattern[1100];
     glob_t files;
-    plain = 0;
     if (!shared_data("truth", folder, sizeof(folder)))
         return;
     snprintf(pattern, sizeof(pattern), "%s/*.tsv.gz", folder);
@@ -196,20 +203,8 @@ START_TEST(real_names)
         gzclose(f);
     }
     globfree(&files);
-    printf("%zu C++ names, %zu known, %zu plain\n", all, known, plain);
-    ck_assert_uint_gt(known * 10, all * 9);
-}
-END_TEST
-
-/* The estimate is never below what the runtime answers, and not absurdly above. */
-START_TEST(estimates)
-{
-    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
-        struct demangle_cost cost = demangle_cxx_cost(CASES[i][0]);
-        ck_assert_msg(!CASES[i][1] || cost.size >= strlen(CASES[i][1]), "%s", CASES[i][0]);
-        ck_assert_msg(cost.size < 4096 && cost.depth < 40, "%s: %llu %llu", CASES[i][0],
-                      (unsigned long long)cost.size, (unsigned long long)cost.depth);
-    }
+    printf("%zu C++ names, %zu known\n", all, known);
+    ck_assert_uint_gt(known * 1000, all * 999);
 }
 END_TEST
 
@@ -369,5 +364,5 @@ START_TEST(refused_ones_stay)
 }
 END_TEST
 
-UNIT_MAIN("demangle_cxx", names, damaged_names, real_names, estimates, doubling,
-          doubling_by_parameters, deep_names_on_a_small_stack, names_without_end, refused_ones_stay)
+UNIT_MAIN("demangle_cxx", names, damaged_names, real_names, doubling, doubling_by_parameters,
+          deep_names_on_a_small_stack, names_without_end, refused_ones_stay)

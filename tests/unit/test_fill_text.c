@@ -42,7 +42,8 @@ static const struct gsym_bytes_function FUNCTIONS[] = {
      .lines_len = sizeof(OUTER),
      .inlines = INLINES,
      .inlines_len = sizeof(INLINES)},
-    {.address = 0x100006000, .size = 16, .name = "_Z5plainv", .display = "plain()\n"},
+    {.address = 0x100006000, .size = 16, .name = "_Z5plainv"},
+    {.address = 0x100006010, .size = 16, .name = "broken\n"},
 };
 
 static bool locate(void *ctx, const struct uuid *uuid, char *path, size_t size)
@@ -58,7 +59,7 @@ static void begin(void)
                                .offset_size = 4,
                                .base = 0x100004000,
                                .functions = FUNCTIONS,
-                               .function_count = 3,
+                               .function_count = 4,
                                .files = FILES,
                                .file_count = 2,
                                .names = NAMES,
@@ -137,8 +138,8 @@ START_TEST(crash_frames)
            "2   Shop     \t0x200004011 0x200000000 + 16401\r\n"
            "3   Shop     \t0x200004004 -[Feed reload:] (in Shop) (a.c:40)\r\n"
            "4   Shop     \t0x200004004 -[Feed reload:] (in Shop) (old.m:7)\r\n"
-           "5   Shop     \t0x200006008 plain()? (in Shop)\r\n"
-           "6   Shop     \t0x200006008 plain()? (in Shop)\r\n"
+           "5   Shop     \t0x200006008 plain() (in Shop)\r\n"
+           "6   Shop     \t0x200006008 plain() + 8\r\n"
            "7   other    \t0x300004008 0x300000000 + 16392\r\n\r\n" SHOP_IMAGES);
     ck_assert_uint_eq(stats.frames, 8);
     ck_assert_uint_eq(stats.filled, 5);
@@ -153,6 +154,8 @@ START_TEST(a_name_the_index_knows_no_better_stays)
     begin();
     expect("1 Shop 0x200006008 _Z5plainv + 8\n" SHOP_IMAGES,
            "1 Shop 0x200006008 _Z5plainv + 8\n" SHOP_IMAGES);
+    expect("1 Shop 0x200006018 0x200000000 + 24600\n" SHOP_IMAGES,
+           "1 Shop 0x200006018 broken? (in Shop)\n" SHOP_IMAGES);
     finish();
 }
 END_TEST
@@ -202,7 +205,7 @@ START_TEST(trees)
            "    9  plain (Shop + 24584) [0x200006008]\n" SHOP_IMAGES,
            "  9  -[Feed reload:] (a.c:41 in Shop + 16392) [0x200004008]\n"
            "    9  -[Feed reload:] (a.c:41 in Shop + 16388) [0x200004004] (running)\n"
-           "    9  plain()? (Shop + 24584) [0x200006008]\n" SHOP_IMAGES);
+           "    9  plain() (Shop + 24584) [0x200006008]\n" SHOP_IMAGES);
     finish();
 }
 END_TEST

@@ -41,7 +41,7 @@ static const struct gsym_bytes_function FUNCTIONS[] = {
      .inlines_len = sizeof(INLINES),
      .unknown = "whatever",
      .unknown_len = 8},
-    {.address = 0x1040, .size = 16, .name = "_Z3foov", .display = "our foo()"},
+    {.address = 0x1040, .size = 16, .name = "_Z3foov"},
     {.address = 0x1050,
      .size = 8,
      .name = "tick",
@@ -130,8 +130,8 @@ START_TEST(bounds_of_functions)
                                        0x1058, 0x1060, 0x1061, UINT64_MAX};
     for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++)
         ck_assert_msg(describe(g, nothing[i], 64)[0] == 0, "0x%" PRIx64, nothing[i]);
-    ck_assert_str_eq(describe(g, 0x1040, 64), "our foo()@-:0");
-    ck_assert_str_eq(describe(g, 0x104f, 64), "our foo()@-:0");
+    ck_assert_str_eq(describe(g, 0x1040, 64), "foo()@-:0");
+    ck_assert_str_eq(describe(g, 0x104f, 64), "foo()@-:0");
     ck_assert_str_eq(describe(g, 0x1008, 0), "");
     gsym_close(g);
     buf_done(&b);
@@ -172,11 +172,9 @@ START_TEST(names_and_footer)
     ck_assert(uuid_equal(&info->uuid, &SAMPLE.uuid));
     ck_assert_uint_eq(gsym_lookup(g, 0x1041, f, 64), 1);
     ck_assert_str_eq(f[0].name, "_Z3foov");
-    ck_assert_str_eq(f[0].display, "our foo()");
-    ck_assert_ptr_eq(gsym_frame_display(&f[0], display), f[0].display);
+    ck_assert_str_eq(gsym_frame_display(&f[0], display), "foo()");
     ck_assert(!f[0].local && !f[0].inlined);
     ck_assert_uint_eq(gsym_lookup(g, 0x1051, f, 64), 1);
-    ck_assert_ptr_null(f[0].display);
     ck_assert_ptr_eq(gsym_frame_display(&f[0], display), f[0].name);
     ck_assert_str_eq(f[0].name, "tick");
     f[0].name = "_ZN3net4pollEi";
@@ -381,10 +379,10 @@ START_TEST(files)
     gsym_bytes_make(&SAMPLE, &b);
     ck_assert_int_eq(write(fd, b.data, b.len), (ssize_t)b.len);
     ck_assert_int_eq(gsym_open(path, &g, &err), ERR_OK);
-    ck_assert_str_eq(describe(g, 0x1040, 64), "our foo()@-:0");
+    ck_assert_str_eq(describe(g, 0x1040, 64), "foo()@-:0");
     /* A file that is gone stays readable through its mapping. */
     unlink(path);
-    ck_assert_str_eq(describe(g, 0x1040, 64), "our foo()@-:0");
+    ck_assert_str_eq(describe(g, 0x1040, 64), "foo()@-:0");
     gsym_close(g);
     close(fd);
     buf_done(&b);

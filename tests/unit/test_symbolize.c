@@ -48,7 +48,6 @@ static const struct gsym_bytes_function FUNCTIONS[] = {
     {.address = 0x100004010,
      .size = 16,
      .name = "_Z10leaf_entryv",
-     .display = "leaf_entry()",
      LINES(LEAF)},
     {.address = 0x100004040, .size = 8, .name = "enter_stall", LINES(ENTER_STALL), .local = 1},
     {.address = 0x100004048, .size = 24, .name = "innocent_neighbour", LINES(NEIGHBOUR)},
@@ -273,7 +272,7 @@ START_TEST(mangled_device_names)
         {"__16-[Feed reload:]_block_invoke_2", "-[Feed reload:] block"},
     };
     static const char *const as_they_are[] = {
-        "_Z3fooIiEDTcl1gfp_EET_",
+        "_Z3fooIiEDTnw_T_EET_",
         "-[Feed reload:]",
         "$s4Shop4Fee",
         "db_query",
