@@ -142,7 +142,7 @@ START_TEST(crash_frames)
            "6   Shop     \t0x200006008 plain() + 8\r\n"
            "7   other    \t0x300004008 0x300000000 + 16392\r\n\r\n" SHOP_IMAGES);
     ck_assert_uint_eq(stats.frames, 8);
-    ck_assert_uint_eq(stats.filled, 5);
+    ck_assert_uint_eq(stats.filled, 4);
     expect_as("1 Shop 0x200004008 0x0 + 1\n" SHOP_IMAGES,
               "1 Shop 0x200004008 -[Feed reload:] (in Shop) (a.c:42)\n" SHOP_IMAGES, CALLERS_EXACT);
     finish();
