@@ -86,6 +86,7 @@ struct config_symbols {
     uint64_t open_uploads;
     uint64_t open_upload_bytes;
     uint64_t open_upload_hours;
+    uint64_t check_hours;
     uint64_t open_indexes;
     uint64_t misses;
     uint64_t layouts;
@@ -99,6 +100,9 @@ struct config_retention {
     uint64_t report_days;
     uint64_t retry_days;
     uint64_t image_set_days;
+    uint64_t object_days;
+    uint64_t system_object_days;
+    uint64_t object_bytes;
     uint64_t interval_ms;
     uint64_t idle_ms;
 };

@@ -307,12 +307,21 @@ static enum err start_findings(struct daemon *d, struct error *err)
 static enum err start_indexer(struct daemon *d, struct error *err)
 {
     const struct config_symbols *c = &d->config->symbols;
+    const struct config_retention *r = &d->config->retention;
+    const struct symbol_keeper_options keeper = {
+        .object_ms = (int64_t)r->object_days * CLOCK_DAY_MS,
+        .system_object_ms = (int64_t)r->system_object_days * CLOCK_DAY_MS,
+        .object_bytes = r->object_bytes,
+        .open_upload_ms = (int64_t)c->open_upload_hours * 3600000,
+        .check_ms = (int64_t)c->check_hours * 3600000};
     struct indexer_options options = {.program = "/proc/self/exe",
                                       .jobs = cores_or(c->child_threads),
                                       .child_data_bytes = c->child_data_bytes,
                                       .child_file_bytes = c->child_file_bytes,
                                       .child_cpu_s = (uint32_t)c->child_cpu_s,
                                       .child_wall_s = (uint32_t)c->child_wall_s,
+                                      .piece_locks = d->piece_locks,
+                                      .keeper = &keeper,
                                       .keep_objects = c->keep_objects};
     return indexer_start(d->storage, d->writer, d->blobs, d->cache, d->layouts, &options,
                          d->metrics, &d->indexer, err);

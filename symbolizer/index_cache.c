@@ -25,6 +25,7 @@ enum state { STATE_OPEN, STATE_MISS, STATE_FAILED };
 struct index_ref {
     struct uuid uuid;
     enum state state;
+    bool used;     /* since index_cache_take_used */
     bool detached; /* no longer in the table; dies with its last holder */
     struct gsym *gsym;
     uint64_t generation;
@@ -182,6 +183,7 @@ static enum err answer(struct index_cache *c, struct index_ref *r, struct index_
                        struct error *err)
 {
     if (r->state == STATE_OPEN) {
+        r->used = true;
         if (r->holders++ == 0)
             age_remove(&c->idle, r);
         *ret = r;
@@ -296,6 +298,21 @@ void index_cache_release(struct index_cache *c, struct index_ref *ref)
     }
     pthread_mutex_unlock(&c->lock);
     ref_free(dead);
+}
+
+size_t index_cache_take_used(struct index_cache *c, struct uuid *ret, size_t max)
+{
+    size_t count = 0;
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < BUCKETS && count < max; i++) {
+        for (struct index_ref *r = c->buckets[i]; r && count < max; r = r->chain) {
+            if (r->used)
+                ret[count++] = r->uuid;
+            r->used = false;
+        }
+    }
+    pthread_mutex_unlock(&c->lock);
+    return count;
 }
 
 const struct gsym *index_ref_gsym(const struct index_ref *ref)

@@ -47,6 +47,9 @@ void index_cache_changed(struct index_cache *c, const struct uuid *uuid);
 /* Takes a file that failed under a reader (SIGBUS) out of use until changed. */
 void index_cache_poison(struct index_cache *c, struct index_ref *ref);
 
+/* UUIDs whose index was acquired since the last call, at most `max`; the rest comes next time. */
+size_t index_cache_take_used(struct index_cache *c, struct uuid *ret, size_t max);
+
 struct index_cache_stats {
     uint64_t hits, misses, opens, failures, open_now;
 };

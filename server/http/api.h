@@ -41,6 +41,12 @@ extern const struct body_stream api_symbols_stream;
 void api_post_symbols(struct http_request *r);
 enum err api_get_upload(struct http_request *r, const struct read_tools *tools, struct error *err);
 
+/* api_protected.c */
+enum err api_get_protected(struct http_request *r, const struct read_tools *tools,
+                           struct error *err);
+void api_put_protected(struct http_request *r);
+void api_delete_protected(struct http_request *r);
+
 /* api_pieces.c */
 extern const struct body_stream api_piece_stream;
 void api_post_open_upload(struct http_request *r);

@@ -33,8 +33,11 @@ enum err api_get_stats(struct http_request *r, const struct read_tools *tools, s
     static const char *const by[] = {"app", "version", "image"};
     const char *bundle_id = NULL;
     struct stats_row s;
+    struct object_totals objects;
     struct jout j;
     enum err rc = api_bundle(r, &bundle_id, err);
+    if (rc == ERR_OK)
+        rc = read_object_totals(tools->storage, &objects, err);
     if (rc == ERR_OK)
         rc = read_stats(tools->storage, bundle_id, &s, err);
     if (rc != ERR_OK)
@@ -52,6 +55,11 @@ enum err api_get_stats(struct http_request *r, const struct read_tools *tools, s
     jout_uint(&j, "uploads_waiting", s.uploads_waiting);
     jout_uint(&j, "database_bytes", s.database_bytes);
     jout_uint(&j, "wal_bytes", s.wal_bytes);
+    jout_uint(&j, "index_bytes", objects.index_bytes);
+    jout_uint(&j, "object_files", objects.files);
+    jout_uint(&j, "object_bytes", objects.bytes);
+    jout_uint(&j, "system_object_files", objects.system_files);
+    jout_uint(&j, "system_object_bytes", objects.system_bytes);
     jout_double(&j, "symbolication_rate", s.symbolication_rate);
     jout_object(&j, "symbolication");
     for (size_t i = 0; rc == ERR_OK && i < sizeof(by) / sizeof(by[0]); i++)

@@ -250,8 +250,14 @@ enum err api_get_symbol_file(struct http_request *r, const struct read_tools *to
     }
     if (rc != ERR_OK)
         return rc;
-    if (fd < 0)
-        return error_set(err, ERR_NOT_FOUND, "the object file is not kept any more");
+    if (fd < 0) {
+        http_problem(
+            r, 410,
+            "the object file is not kept: by configuration, or retention dropped it after it "
+            "was of no use for long, or to save space; its index is still used");
+        return ERR_OK;
+    }
+    indexer_note_use(r->services->indexer, &rows[0].uuid);
     http_reply(r, 200, "application/octet-stream");
     r->reply.fd = fd;
     r->reply.fd_size = size;

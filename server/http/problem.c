@@ -13,6 +13,7 @@ static const struct {
     {405, "Method Not Allowed"},
     {408, "Request Timeout"},
     {409, "Conflict"},
+    {410, "Gone"},
     {413, "Content Too Large"},
     {415, "Unsupported Media Type"},
     {422, "Unprocessable Content"},

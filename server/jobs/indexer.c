@@ -47,6 +47,7 @@
 #define RETRY_MS   3000
 #define IDLE_MS    2000 /* how often to look for refits that nobody rings for */
 #define REFITS_MAX 64
+#define USES_MAX   256        /* fetches noted between two looks; more are not */
 #define REFITS     UINT64_MAX /* waiters' key: no UUID is queued */
 #define WORK_ARENA ((size_t)256 * 1024 * 1024)
 #define WAIT_ARENA ((size_t)16 * 1024 * 1024)
@@ -60,6 +61,7 @@ struct indexer {
     struct layouts *layouts;
     struct indexer_options options;
     struct metrics *metrics;
+    struct symbol_keeper *keeper; /* NULL */
     struct thread thread;
     struct storage_reader *reader;
     struct arena *arena;     /* of one upload */
@@ -71,6 +73,8 @@ struct indexer {
     pthread_cond_t changed;
     bool rung;
     bool stopping;
+    struct uuid uses[USES_MAX];
+    size_t use_count;
     struct waiters waiters;
 
     pthread_mutex_t read_lock;
@@ -455,6 +459,26 @@ static enum err upload_next(struct indexer *x, bool *ret_more, struct error *err
     return rc;
 }
 
+/* The store is looked after. *ret_more: look again at once. */
+static enum err keep(struct indexer *x, bool *ret_more, struct error *err)
+{
+    struct uuid uses[USES_MAX];
+    *ret_more = false;
+    if (!x->keeper)
+        return ERR_OK;
+    pthread_mutex_lock(&x->lock);
+    size_t count = x->use_count;
+    memcpy(uses, x->uses, count * sizeof(uses[0]));
+    x->use_count = 0;
+    pthread_mutex_unlock(&x->lock);
+    arena_reset(x->arena);
+    enum err rc = symbol_keeper_step(x->keeper, clock_wall_ms(), clock_mono_ms(), uses, count,
+                                     x->arena, ret_more, err);
+    if (rc != ERR_OK && rc != ERR_BUSY)
+        log_trouble("the symbol store is not looked after", 0, err);
+    return rc;
+}
+
 /* Both queues in turn, so that neither holds the other up. */
 static void *run(void *arg)
 {
@@ -462,15 +486,16 @@ static void *run(void *arg)
     int64_t until = 0; /* what waits since the last run is taken at once */
     while (wait_for_work(x, until)) {
         struct error err = {.code = ERR_OK};
-        bool more_refits = false, more_uploads = false;
+        bool more_refits = false, more_uploads = false, more_keeping = false;
         enum err refits = refit_next(x, &more_refits, &err);
         if (refits != ERR_OK && refits != ERR_BUSY)
             log_trouble("an index has to wait", 0, &err);
         enum err uploads = upload_next(x, &more_uploads, &err);
-        if (refits != ERR_OK || uploads != ERR_OK)
+        enum err keeping = keep(x, &more_keeping, &err);
+        if (refits != ERR_OK || uploads != ERR_OK || keeping != ERR_OK)
             until = clock_mono_ms() + RETRY_MS;
         else
-            until = more_refits || more_uploads ? 0 : clock_mono_ms() + IDLE_MS;
+            until = more_refits || more_uploads || more_keeping ? 0 : clock_mono_ms() + IDLE_MS;
     }
     return NULL;
 }
@@ -481,6 +506,7 @@ static void indexer_free(struct indexer *x)
 {
     if (x->stop_fd >= 0)
         close(x->stop_fd);
+    symbol_keeper_free(x->keeper);
     storage_reader_close(x->reader);
     storage_reader_close(x->wait_reader);
     arena_free(x->arena);
@@ -503,7 +529,16 @@ static enum err make_parts(struct indexer *x, struct storage *storage, struct er
     enum err rc = storage_reader_open(storage, &x->reader, err);
     if (rc == ERR_OK)
         rc = storage_reader_open(storage, &x->wait_reader, err);
-    return rc;
+    if (rc != ERR_OK || !x->options.keeper)
+        return rc;
+    const struct symbol_keeper_parts parts = {.reader = x->reader,
+                                              .writer = x->writer,
+                                              .blobs = x->blobs,
+                                              .cache = x->cache,
+                                              .piece_locks = x->options.piece_locks,
+                                              .metrics = x->metrics};
+    x->keeper = symbol_keeper_new(&parts, x->options.keeper);
+    return x->keeper ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for the indexer");
 }
 
 enum err indexer_start(struct storage *storage, struct writer *writer, struct blob_store *blobs,
@@ -563,5 +598,13 @@ void indexer_ring(struct indexer *x)
     pthread_mutex_lock(&x->lock);
     x->rung = true;
     pthread_cond_broadcast(&x->changed);
+    pthread_mutex_unlock(&x->lock);
+}
+
+void indexer_note_use(struct indexer *x, const struct uuid *uuid)
+{
+    pthread_mutex_lock(&x->lock);
+    if (x->use_count < USES_MAX)
+        x->uses[x->use_count++] = *uuid;
     pthread_mutex_unlock(&x->lock);
 }

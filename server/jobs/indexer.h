@@ -22,6 +22,8 @@
 #include "base/error.h"
 #include "server/jobs/layouts.h"
 #include "server/jobs/metrics.h"
+#include "server/jobs/piece_locks.h"
+#include "server/jobs/symbol_keeper.h"
 #include "server/jobs/writer.h"
 #include "storage/blob_store.h"
 #include "storage/storage.h"
@@ -36,6 +38,8 @@ struct indexer_options {
     uint64_t child_file_bytes;
     uint32_t child_cpu_s;
     uint32_t child_wall_s;
+    struct piece_locks *piece_locks;            /* with `keeper` */
+    const struct symbol_keeper_options *keeper; /* copied; NULL: nothing is looked after */
     bool keep_objects; /* object files are kept in the blob store (GET /v1/symbols/{uuid}/file) */
 };
 
@@ -48,6 +52,8 @@ enum err indexer_start(struct storage *storage, struct writer *writer, struct bl
 void indexer_quiesce(struct indexer *x);
 /* The rest. */
 void indexer_stop(struct indexer *x);
+/* The object file of this UUID was fetched: it is of use. */
+void indexer_note_use(struct indexer *x, const struct uuid *uuid);
 /* There is a new queued upload. */
 void indexer_ring(struct indexer *x);
 /* `done` is called once the upload is indexed or failed (at once, on this thread, if it is), with

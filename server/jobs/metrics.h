@@ -45,6 +45,10 @@
     X(UPLOADS_FAILED, counter, "stallsym_uploads_failed_total", "symbol uploads that failed")      \
     X(UPLOADS_WAITING, gauge, "stallsym_uploads_waiting", "symbol uploads not indexed yet")        \
     X(SLICES_INDEXED, counter, "stallsym_slices_indexed_total", "index files written")             \
+    X(OBJECT_FILES, gauge, "stallsym_object_files", "object files kept")                           \
+    X(OBJECT_BYTES, gauge, "stallsym_object_bytes", "bytes of object files kept")                  \
+    X(INDEX_BYTES, gauge, "stallsym_index_bytes", "bytes of index files in use")                   \
+    X(OBJECTS_DROPPED, counter, "stallsym_objects_dropped_total", "object files dropped")          \
     X(REFITS, counter, "stallsym_indexes_chosen_anew_total", "indexes chosen or made anew")        \
     X(READS, counter, "stallsym_reads_total", "read jobs run")                                     \
     X(READS_TIMED_OUT, counter, "stallsym_reads_timed_out_total", "read jobs over their deadline") \

@@ -133,6 +133,18 @@ static enum err fill_stack(struct symbolized *s, struct arena *arena, struct op_
     out->stack = stack;
     out->missing = s->missing;
     out->missing_count = s->missing_count;
+    if (s->unavailable_count == 0)
+        return ERR_OK;
+    /* An index that is there and cannot be used is as good as gone: the writer has it looked after. */
+    struct uuid *all = arena_array(arena, s->missing_count + s->unavailable_count, sizeof(*all));
+    if (!all)
+        return error_set(err, ERR_NO_MEMORY, "no memory for a stack");
+    if (s->missing_count > 0)
+        memcpy(all, s->missing, s->missing_count * sizeof(*all));
+    memcpy(all + s->missing_count, s->unavailable, s->unavailable_count * sizeof(*all));
+    out->missing = all;
+    out->missing_count += s->unavailable_count;
+    out->gone_count = s->unavailable_count;
     return ERR_OK;
 }
 
