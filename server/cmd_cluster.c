@@ -146,6 +146,7 @@ static enum err keep_row(struct cluster_run *run, const char *id, const struct s
     }
     struct similar_stack *kept = &run->stacks[run->count];
     *kept = *row;
+    kept->at = NULL;
     kept->count = row->count < SIMILAR_FRAMES ? row->count : SIMILAR_FRAMES;
     const char **names = arena_array(&run->kept, kept->count + 1, sizeof(*names));
     run->ids[run->count] = arena_strdup(&run->kept, id);

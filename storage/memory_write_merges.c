@@ -106,6 +106,7 @@ static enum err ask(struct mem_state *s, size_t app, enum cluster_work_kind kind
             row = &w->row;
     }
     if (row) {
+        row->attempt++;
         row->phase = row->phase < phase ? row->phase : phase;
         row->after_id = row->seen = row->changed = row->total = 0;
         row->requested_ms = now_ms;
@@ -455,7 +456,7 @@ enum err mem_write_cluster_work(struct mem_storage *m, struct write_op *op, stru
     }
     for (size_t i = 0; i < s->works_count && o->id; i++) {
         struct cluster_work_row *w = &s->works[i].row;
-        if (w->id != o->id || w->finished_ms != INT64_MIN)
+        if (w->id != o->id || w->attempt != o->attempt || w->finished_ms != INT64_MIN)
             continue;
         w->phase = o->phase;
         w->after_id = o->after_id;

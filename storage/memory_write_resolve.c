@@ -143,8 +143,8 @@ static enum err cluster_of(struct mem_storage *m, size_t app, const struct op_re
         qsort(s->clusters, s->clusters_count, sizeof(*s->clusters), by_id);
         return k.failed ? mem_no_memory(err) : ERR_OK;
     }
-    bool renews = strcmp(c->row.rules_version, rules_version) != 0 || comes_first(r, &c->row);
-    if (c->borrowed > borrowed || (c->borrowed == borrowed && renews)) {
+    if (strcmp(c->row.rules_version, rules_version) != 0 || c->borrowed > borrowed ||
+        (c->borrowed == borrowed && comes_first(r, &c->row))) {
         fill_cluster(&k, &c->row, r, rules_version);
         c->borrowed = borrowed;
     }
@@ -356,7 +356,7 @@ enum err mem_write_rekey(struct mem_storage *m, struct write_op *op, struct erro
     free(left);
     for (size_t i = 0; i < s->works_count && !rc; i++) {
         struct cluster_work_row *w = &s->works[i].row;
-        if (w->id != o->work_id || w->finished_ms != INT64_MIN)
+        if (w->id != o->work_id || w->attempt != o->work_attempt || w->finished_ms != INT64_MIN)
             continue;
         w->after_id = o->after_id;
         w->seen += o->seen;

@@ -45,6 +45,7 @@ struct op_rekey {
     const char *rules_version;
     int64_t now_ms;
     uint64_t work_id; /* whose progress this is, 0: nobody's */
+    uint32_t work_attempt;
     uint64_t after_id;
     uint64_t seen;     /* more */
     uint64_t changed;  /* result: stacks that got another key or cluster */
@@ -111,6 +112,7 @@ enum cluster_work_phase { CLUSTER_PHASE_LEARN, CLUSTER_PHASE_ALIGN };
  * that is not finished begins anew. With an id: how far it is. */
 struct op_cluster_work {
     uint64_t id;
+    uint32_t attempt; /* with an id: which one of the row's; another one by now: ignored */
     enum cluster_work_kind kind;
     const char *bundle_id;
     enum cluster_work_phase phase;

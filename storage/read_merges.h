@@ -96,6 +96,7 @@ struct cluster_work_row {
     uint64_t id;
     const char *bundle_id;
     enum cluster_work_kind kind;
+    uint32_t attempt;
     uint64_t cluster_id;
     enum cluster_work_phase phase;
     uint64_t after_id, seen, changed, total;

@@ -277,6 +277,7 @@ static enum err work_rows(struct sql_conn *c, sqlite3_stmt *st, struct arena *ar
         w->requested_ms = sqlite3_column_int64(st, 10);
         w->started_ms = time_or_none(st, 11);
         w->finished_ms = time_or_none(st, 12);
+        w->attempt = (uint32_t)sqlite3_column_int64(st, 13);
         if (failed)
             return no_memory(err);
     }

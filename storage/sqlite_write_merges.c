@@ -386,11 +386,11 @@ enum err sqlite_write_cluster_work(struct sqlite_storage *s, struct write_op *op
     struct op_cluster_work *o = &op->u.cluster_work;
     if (o->id == 0)
         return ask_for_work(s, o, err);
-    enum err rc =
-        sql_run(&s->conn, SQL_WORK_PROGRESS, err, sql_int((int64_t)o->id), sql_int(o->phase),
-                sql_int((int64_t)o->after_id), sql_int((int64_t)o->seen),
-                sql_int((int64_t)o->changed), sql_int((int64_t)o->total),
-                sql_text(o->rules_version), sql_int(o->now_ms), sql_int(o->finished));
+    enum err rc = sql_run(&s->conn, SQL_WORK_PROGRESS, err, sql_int((int64_t)o->id),
+                          sql_int(o->phase), sql_int((int64_t)o->after_id),
+                          sql_int((int64_t)o->seen), sql_int((int64_t)o->changed),
+                          sql_int((int64_t)o->total), sql_text(o->rules_version),
+                          sql_int(o->now_ms), sql_int(o->finished), sql_int(o->attempt));
     if (!rc && o->finished)
         rc = sql_run0(&s->conn, SQL_WORK_FORGET, err);
     return rc;

@@ -288,7 +288,7 @@ enum err sqlite_write_rekey(struct sqlite_storage *s, struct write_op *op, struc
     if (!rc && o->work_id)
         rc = sql_run(&s->conn, SQL_WORK_STEP, err, sql_int((int64_t)o->work_id),
                      sql_int((int64_t)o->after_id), sql_int((int64_t)o->seen),
-                     sql_int((int64_t)o->changed));
+                     sql_int((int64_t)o->changed), sql_int(o->work_attempt));
     return rc;
 }
 

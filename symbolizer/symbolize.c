@@ -200,23 +200,20 @@ static bool is_known_system_name(const char *name)
     return false;
 }
 
+bool image_is_app(const struct image_facts *facts)
+{
+    if (facts->class == IMAGE_CLASS_UNKNOWN)
+        return !facts->name || !is_known_system_name(facts->name);
+    return facts->class == IMAGE_CLASS_APP;
+}
+
 static void learn_facts(struct job *j, struct stack_image *image)
 {
     struct image_facts facts = {0};
     if (j->lookup && j->lookup->facts)
         j->lookup->facts(j->lookup->ctx, &image->id, &facts);
     image->name = facts.name ? arena_strdup(j->arena, facts.name) : NULL;
-    switch (facts.class) {
-    case IMAGE_CLASS_APP:
-        image->in_app = true;
-        break;
-    case IMAGE_CLASS_SYSTEM:
-        image->in_app = false;
-        break;
-    case IMAGE_CLASS_UNKNOWN:
-        image->in_app = !image->name || !is_known_system_name(image->name);
-        break;
-    }
+    image->in_app = image_is_app(&facts);
 }
 
 static void add_once(struct uuid *list, size_t *count, const struct uuid *id)

@@ -32,6 +32,9 @@ struct image_facts {
     enum image_class class;
 };
 
+/* What resolved_frame.in_app says of such an image. */
+bool image_is_app(const struct image_facts *facts);
+
 struct image_lookup {
     /* False when nothing is known. The texts live until the symbolize call returns. */
     bool (*facts)(void *ctx, const struct uuid *image, struct image_facts *ret);

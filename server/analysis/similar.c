@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "server/analysis/similar_shapes.h"
 
 #define MISSING_MAX    2   /* frames that the taker's stacks may have in front */
@@ -71,16 +70,9 @@ static void start_part(struct comparing *c, size_t shape_index)
     part->score = 1;
     part->name = shape_head(shape);
     memcpy(part->cluster, shape->stack->cluster, CLUSTER_KEY_SIZE);
-    memcpy(part->key, part->cluster, CLUSTER_KEY_SIZE);
-    if (shape->skipped == 0)
-        return;
-    uint8_t digest[SHA256_SIZE];
-    struct sha256 sha;
-    sha256_init(&sha);
-    sha256_update(&sha, part->cluster, CLUSTER_KEY_SIZE);
-    sha256_update(&sha, part->name, strlen(part->name));
-    sha256_final(&sha, digest);
-    memcpy(part->key, digest, CLUSTER_KEY_SIZE);
+    memcpy(part->key, shape->place.key, CLUSTER_KEY_SIZE);
+    part->deepened = shape->place.deepened;
+    memcpy(part->origin, shape->place.origin, CLUSTER_KEY_SIZE);
 }
 
 static enum err make_parts(struct comparing *c, size_t stacks)
@@ -385,10 +377,17 @@ static enum err name_plumbing(struct comparing *c)
 enum err similar_of(const struct similar_stack *stacks, size_t count, struct arena *arena,
                     struct similar_result *ret, struct error *err)
 {
+    return similar_under(NULL, stacks, count, arena, ret, err);
+}
+
+enum err similar_under(const struct overlay *given, const struct similar_stack *stacks,
+                       size_t count, struct arena *arena, struct similar_result *ret,
+                       struct error *err)
+{
     struct comparing c = {.arena = arena, .err = err};
     if (count > UINT32_MAX / 2)
         return error_set(err, ERR_LIMIT, "%zu stacks are too many to compare", count);
-    enum err e = shapes_of(stacks, count, arena, &c.s, err);
+    enum err e = shapes_of(given, stacks, count, arena, &c.s, err);
     if (e == ERR_OK)
         e = make_parts(&c, count);
     if (e == ERR_OK)

@@ -44,13 +44,16 @@ struct similar_stack {
     const char *const *names; /* app frames, of system-only stacks the system's; innermost first */
     size_t count;
     const char *operation; /* the system function that the app called; "" when there is none */
+    const uint32_t *at;    /* which of the verdict's fates each name is; NULL: nobody asked */
 };
 
 struct similar_part {
     uint8_t key[CLUSTER_KEY_SIZE];     /* the cluster's own when it was not split */
     uint8_t cluster[CLUSTER_KEY_SIZE]; /* of the first stage */
-    const char *name;                  /* first frame behind the plumbing, NULL without frames */
-    size_t representative;             /* index of a heaviest stack */
+    bool deepened;                     /* by hand, out of the part `origin` */
+    uint8_t origin[CLUSTER_KEY_SIZE];
+    const char *name;      /* first frame behind the plumbing, NULL without frames */
+    size_t representative; /* index of a heaviest stack */
     uint64_t weight;
     size_t into;  /* the part that takes it in; itself */
     double score; /* how like it is to `into`, 0 to 1 */
@@ -80,5 +83,17 @@ enum err similar_stack_of(const struct rules *rules, const struct key_options *o
 
 enum err similar_of(const struct similar_stack *stacks, size_t count, struct arena *arena,
                     struct similar_result *ret, struct error *err);
+/* The same under holds and depths of an overlay (overlay.h); its plumbing is learnt anew. */
+struct overlay;
+enum err similar_under(const struct overlay *given, const struct similar_stack *stacks,
+                       size_t count, struct arena *arena, struct similar_result *ret,
+                       struct error *err);
+
+/* Length of a name without argument labels: `Feed.reload` of `Feed.reload(_:)`, so that a new
+ * parameter makes no new cause. */
+size_t similar_base_length(const char *name);
+/* Places of the frames that count among the stack's names: overloads that follow each other are
+ * one. Returns how many, at most SIMILAR_FRAMES. */
+size_t similar_distinct_frames(const struct similar_stack *stack, size_t at[SIMILAR_FRAMES]);
 
 #endif

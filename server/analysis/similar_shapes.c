@@ -20,16 +20,20 @@ static enum err no_memory(struct error *err)
     return error_set(err, ERR_NO_MEMORY, "no memory to compare stacks");
 }
 
-/* Name without argument labels: `Feed.reload(_:)` is `Feed.reload` here, so that a new parameter
- * makes no new cause. */
-static const char *base_name(const char *name, struct arena *arena)
+size_t similar_base_length(const char *name)
 {
     const char *open = strchr(name, '(');
     size_t n = strlen(name);
     if (!open || open == name || name[n - 1] != ')' || name[0] == '-' || name[0] == '+' ||
         strstr(name, "::") || strchr(open + 1, '('))
-        return name;
-    return arena_strndup(arena, name, (size_t)(open - name));
+        return n;
+    return (size_t)(open - name);
+}
+
+static const char *base_name(const char *name, struct arena *arena)
+{
+    size_t n = similar_base_length(name);
+    return name[n] ? arena_strndup(arena, name, n) : name;
 }
 
 static int compare_text(const void *a, const void *b)
@@ -46,6 +50,20 @@ static uint32_t number_of(const struct shapes *s, const char *name)
 static size_t frames_of(const struct similar_stack *s)
 {
     return s->count < SIMILAR_FRAMES ? s->count : SIMILAR_FRAMES;
+}
+
+size_t similar_distinct_frames(const struct similar_stack *stack, size_t at[SIMILAR_FRAMES])
+{
+    size_t n = 0;
+    size_t before = 0;
+    for (size_t i = 0; i < frames_of(stack); i++) {
+        size_t len = similar_base_length(stack->names[i]);
+        if (n > 0 && len == before && memcmp(stack->names[i], stack->names[at[n - 1]], len) == 0)
+            continue;
+        at[n++] = i;
+        before = len;
+    }
+    return n;
 }
 
 /* All names sorted, each once; `bases[i][k]` is the base name of frame k of stack i. */
@@ -118,13 +136,10 @@ static enum err fold_shapes(const struct similar_stack *stacks, size_t count, co
         shape->stack = &stacks[i];
         shape->first = i;
         shape->weight = stacks[i].weight;
-        for (uint32_t k = 0; k < frames_of(&stacks[i]); k++) {
-            uint32_t number = number_of(s, row[k]);
-            if (shape->count > 0 && shape->frames[shape->count - 1] == number)
-                continue;
-            shape->at[shape->count] = k;
-            shape->frames[shape->count++] = number;
-        }
+        size_t at[SIMILAR_FRAMES];
+        size_t n = similar_distinct_frames(&stacks[i], at);
+        for (size_t k = 0; k < n; k++)
+            shape->frames[shape->count++] = number_of(s, row[at[k]]);
         shape->operation = number_of(s, row[SIMILAR_FRAMES]);
     }
     qsort(s->shapes, count, sizeof(*s->shapes), compare_shapes_stably);
@@ -255,18 +270,21 @@ static enum err learn_plumbing(struct arena *arena, struct shapes *s, struct err
 
 const char *shape_head(const struct shape *s)
 {
-    return s->count > 0 ? s->stack->names[s->at[s->skipped]] : NULL;
+    return s->count > 0 ? s->stack->names[s->place.head] : NULL;
 }
 
-/* A cluster falls into what has no plumbing in front, and one part for each name behind it. */
+/* A cluster falls into what has no plumbing in front, and one part for each name behind it; those
+ * fall deeper where a person wants it. */
 static int compare_parts(const struct shape *a, const struct shape *b)
 {
     int c = memcmp(a->stack->cluster, b->stack->cluster, CLUSTER_KEY_SIZE);
     if (c)
         return c;
     if (a->skipped == 0 || b->skipped == 0)
-        return (a->skipped > 0) - (b->skipped > 0);
-    return strcmp(shape_head(a), shape_head(b));
+        c = (a->skipped > 0) - (b->skipped > 0);
+    else
+        c = strcmp(shape_head(a), shape_head(b));
+    return c ? c : memcmp(a->place.key, b->place.key, CLUSTER_KEY_SIZE);
 }
 
 bool shape_same_part(const struct shape *a, const struct shape *b)
@@ -306,8 +324,31 @@ static enum err sort_by_part(size_t stacks, struct arena *arena, struct shapes *
     return ERR_OK;
 }
 
-enum err shapes_of(const struct similar_stack *stacks, size_t count, struct arena *arena,
-                   struct shapes *ret, struct error *err)
+/* Where each shape belongs, by what was learnt and what was given. */
+static enum err place_shapes(const struct overlay *given, struct arena *arena, struct shapes *s,
+                             struct error *err)
+{
+    struct overlay overlay = {.hold_count = 0};
+    if (given)
+        overlay = *given;
+    overlay.plumbing.count = 0;
+    overlay.plumbing.items = arena_array(arena, s->name_count + 1, sizeof(*s->names));
+    if (!overlay.plumbing.items)
+        return no_memory(err);
+    for (size_t i = 0; i < s->name_count; i++) {
+        if (s->plumbing[i])
+            overlay.plumbing.items[overlay.plumbing.count++] = s->names[i];
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        struct shape *shape = &s->shapes[i];
+        overlay_place(&overlay, shape->stack, &shape->place);
+        shape->skipped = shape->place.skipped;
+    }
+    return ERR_OK;
+}
+
+enum err shapes_of(const struct overlay *given, const struct similar_stack *stacks, size_t count,
+                   struct arena *arena, struct shapes *ret, struct error *err)
 {
     struct shapes s = {0};
     const char **bases = NULL;
@@ -316,16 +357,10 @@ enum err shapes_of(const struct similar_stack *stacks, size_t count, struct aren
         e = fold_shapes(stacks, count, bases, arena, &s, err);
     if (e == ERR_OK)
         e = learn_plumbing(arena, &s, err);
-    if (e != ERR_OK)
-        return e;
-    for (size_t i = 0; i < s.count; i++) {
-        struct shape *shape = &s.shapes[i];
-        if (shape->stack->kind != CLUSTER_APP)
-            continue;
-        while (shape->skipped + 1 < shape->count && s.plumbing[shape->frames[shape->skipped]])
-            shape->skipped++;
-    }
-    e = sort_by_part(count, arena, &s, err);
+    if (e == ERR_OK)
+        e = place_shapes(given, arena, &s, err);
+    if (e == ERR_OK)
+        e = sort_by_part(count, arena, &s, err);
     if (e == ERR_OK)
         *ret = s;
     return e;

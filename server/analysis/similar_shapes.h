@@ -14,18 +14,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "server/analysis/similar.h"
+#include "server/analysis/overlay.h"
 
 struct shape {
     const struct similar_stack *stack; /* one of them */
     size_t first;                      /* lowest index of a stack; only for `representative` */
     uint64_t weight;
     uint32_t frames[SIMILAR_FRAMES];
-    uint32_t
-        at[SIMILAR_FRAMES]; /* their places in the stack: overloads that follow are one frame */
     uint32_t count;
     uint32_t operation;
     uint32_t skipped; /* frames of plumbing in front, never all */
+    struct overlay_place place;
 };
 
 struct shapes {
@@ -37,8 +36,9 @@ struct shapes {
     bool *plumbing; /* by number */
 };
 
-enum err shapes_of(const struct similar_stack *stacks, size_t count, struct arena *arena,
-                   struct shapes *ret, struct error *err);
+/* `given`: holds and depths, NULL: none. */
+enum err shapes_of(const struct overlay *given, const struct similar_stack *stacks, size_t count,
+                   struct arena *arena, struct shapes *ret, struct error *err);
 
 /* First frame behind the plumbing, with its labels; NULL without frames. */
 const char *shape_head(const struct shape *s);

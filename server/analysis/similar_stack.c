@@ -32,13 +32,15 @@ static const char *operation_of(const struct fated_stack *s)
 }
 
 static size_t collect(const struct fated_stack *s, enum cluster_kind kind, bool vendor,
-                      const char **names)
+                      const char **names, uint32_t *at)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->count; i++) {
         if (counts(&s->frames[i], kind, vendor) &&
-            (n == 0 || strcmp(names[n - 1], s->frames[i].key) != 0))
+            (n == 0 || strcmp(names[n - 1], s->frames[i].key) != 0)) {
+            at[n] = (uint32_t)i;
             names[n++] = s->frames[i].key;
+        }
     }
     return n;
 }
@@ -53,19 +55,21 @@ enum err similar_stack_of(const struct rules *rules, const struct key_options *o
     if (e != ERR_OK)
         return e;
     const char **names = arena_array(arena, fated.count ? fated.count : 1, sizeof(*names));
-    if (!names)
+    uint32_t *at = arena_array(arena, fated.count ? fated.count : 1, sizeof(*at));
+    if (!names || !at)
         return error_set(err, ERR_NO_MEMORY, "no memory for the frames of a stack");
     size_t n = 0;
     bool merges = verdict->kind == CLUSTER_APP || verdict->kind == CLUSTER_SYSTEM_ONLY;
     if (merges)
-        n = collect(&fated, verdict->kind, false, names);
+        n = collect(&fated, verdict->kind, false, names, at);
     if (merges && n == 0 && verdict->kind == CLUSTER_APP)
-        n = collect(&fated, verdict->kind, true, names);
+        n = collect(&fated, verdict->kind, true, names, at);
     memcpy(ret->cluster, verdict->key, CLUSTER_KEY_SIZE);
     ret->kind = verdict->kind;
     ret->weight = weight;
     ret->names = names;
     ret->count = n;
+    ret->at = at;
     ret->operation = verdict->kind == CLUSTER_APP ? operation_of(&fated) : "";
     return ERR_OK;
 }

@@ -83,6 +83,12 @@ void app_images_forget(struct app_images *a)
     arena_reset(a->arena);
 }
 
+void app_images_set_rules(struct app_images *a, const struct rules *rules)
+{
+    a->rules = rules;
+    app_images_forget(a);
+}
+
 /* --- names and classes ------------------------------------------------------------------------ */
 
 /* The entry of the image, or the free slot for it. */

@@ -29,6 +29,8 @@ struct app_images *app_images_new(struct storage_reader *reader, const struct ru
                                   size_t max_entries);
 void app_images_free(struct app_images *a);
 void app_images_forget(struct app_images *a);
+/* Forgets, too. */
+void app_images_set_rules(struct app_images *a, const struct rules *rules);
 
 /* The lookup for one stack of that app. `bundle_id` lives until the next begin. */
 struct image_lookup app_images_begin(struct app_images *a, uint64_t app_id, const char *bundle_id);

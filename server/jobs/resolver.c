@@ -41,6 +41,7 @@
 #include "server/analysis/cluster_key.h"
 #include "server/analysis/frame_memo.h"
 #include "server/jobs/app_images.h"
+#include "server/jobs/overlays.h"
 #include "storage/storage_read.h"
 #include "symbolizer/demangle_swift.h"
 #include "symbolizer/symbolize.h"
@@ -73,11 +74,12 @@ struct piece {
 struct resolver {
     struct writer *writer;
     struct index_cache *cache;
-    const struct rules *rules;
+    const struct rules *rules; /* of this pass */
     struct resolver_options options;
     struct metrics *metrics;
     struct thread thread;
     struct storage_reader *reader;
+    struct overlays *overlays; /* of this pass; workers read them */
     struct parallel_for *parallel;
     struct worker *workers;
     struct arena *page_arena;
@@ -88,6 +90,7 @@ struct resolver {
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
+    const struct rules *next_rules;
     bool rung;
     bool stopping;
     bool failed; /* a read or an op of this pass failed */
@@ -173,7 +176,8 @@ static enum err resolve_stack(const struct resolver *r, struct worker *w,
     if (rc == ERR_OK)
         rc = fill_stack(&symbolized, arena, out, err);
     if (rc == ERR_OK)
-        rc = cluster_key_of(r->rules, &key_options, p->bundle_id, out->stack, arena, &verdict, err);
+        rc = overlay_key_of(overlays_of(r->overlays, p->app_id, &out->overlay), r->rules,
+                            &key_options, p->bundle_id, out->stack, false, arena, &verdict, err);
     if (rc == ERR_OK)
         fill_verdict(&verdict, out);
     return rc;
@@ -408,10 +412,29 @@ struct pass_result {
     size_t late;
 };
 
-static void begin_pass(struct resolver *r)
+/* Facts, rules and overlays are those of now. False: look again later. */
+static bool begin_pass(struct resolver *r)
 {
-    for (size_t i = 0; i < r->options.workers; i++)
-        app_images_forget(r->workers[i].images);
+    struct error err;
+    char quoted[sizeof(err.text) + 64];
+    pthread_mutex_lock(&r->lock);
+    const struct rules *rules = r->next_rules;
+    pthread_mutex_unlock(&r->lock);
+    for (size_t i = 0; i < r->options.workers; i++) {
+        struct worker *w = &r->workers[i];
+        app_images_forget(w->images);
+        if (rules == r->rules)
+            continue;
+        app_images_set_rules(w->images, rules);
+        frame_memo_free(w->memo);
+        w->memo = frame_memo_new(rules, MEMO_FRAMES); /* without one it is only slower */
+    }
+    r->rules = rules;
+    if (overlays_refresh(r->overlays, r->reader, &err) != ERR_OK) {
+        log_error("overlays of cluster rules cannot be read", "error=%s",
+                  log_quote(err.text, quoted, sizeof(quoted)));
+        return false;
+    }
     pthread_mutex_lock(&r->lock);
     r->suspect_count = r->late_count < LATE_MAX ? r->late_count : LATE_MAX;
     memcpy(r->suspects, r->late, r->suspect_count * sizeof(r->late[0]));
@@ -421,6 +444,7 @@ static void begin_pass(struct resolver *r)
     pthread_mutex_unlock(&r->lock);
     if (r->suspect_count > 0)
         qsort(r->suspects, r->suspect_count, sizeof(r->suspects[0]), compare_ids);
+    return true;
 }
 
 static enum err read_page(struct resolver *r, uint64_t after, struct pending_stack **ret,
@@ -441,8 +465,8 @@ static void run_pass(struct resolver *r, struct pass_result *ret)
 {
     uint64_t after = 0;
     memset(ret, 0, sizeof(*ret));
-    begin_pass(r);
-    while (!is_stopping(r)) {
+    ret->failed = !begin_pass(r);
+    while (!ret->failed && !is_stopping(r)) {
         struct pending_stack *stacks = NULL;
         size_t count = 0;
         ret->failed = read_page(r, after, &stacks, &count) != ERR_OK;
@@ -521,7 +545,9 @@ static enum err make_parts(struct resolver *r, struct storage *storage, struct e
     r->suspects = calloc(LATE_MAX, sizeof(r->suspects[0]));
     r->late = calloc(LATE_MAX, sizeof(r->late[0]));
     r->parallel = parallel_new(r->options.workers);
-    if (!r->page_arena || !r->pieces || !r->workers || !r->suspects || !r->late || !r->parallel)
+    r->overlays = overlays_new();
+    if (!r->overlays || !r->page_arena || !r->pieces || !r->workers || !r->suspects || !r->late ||
+        !r->parallel)
         return error_set(err, ERR_NO_MEMORY, "no memory for the resolver");
     enum err rc = storage_reader_open(storage, &r->reader, err);
     for (size_t i = 0; rc == ERR_OK && i < r->options.workers; i++)
@@ -540,7 +566,7 @@ enum err resolver_start(struct storage *storage, struct writer *writer, struct i
     thread_cond_init(&r->changed);
     r->writer = writer;
     r->cache = cache;
-    r->rules = rules;
+    r->rules = r->next_rules = rules;
     r->options = *options;
     r->metrics = metrics;
     enum err rc = make_parts(r, storage, err);
@@ -571,6 +597,7 @@ void resolver_stop(struct resolver *r)
         storage_reader_close(r->workers[i].reader);
     }
     storage_reader_close(r->reader);
+    overlays_free(r->overlays);
     free(r->workers);
     free(r->pieces);
     free(r->suspects);
@@ -579,6 +606,13 @@ void resolver_stop(struct resolver *r)
     pthread_cond_destroy(&r->changed);
     pthread_mutex_destroy(&r->lock);
     free(r);
+}
+
+void resolver_set_rules(struct resolver *r, const struct rules *rules)
+{
+    pthread_mutex_lock(&r->lock);
+    r->next_rules = rules;
+    pthread_mutex_unlock(&r->lock);
 }
 
 void resolver_ring(struct resolver *r)

@@ -35,6 +35,8 @@ enum err resolver_start(struct storage *storage, struct writer *writer, struct i
                         const struct rules *rules, const struct resolver_options *options,
                         struct metrics *metrics, struct resolver **ret, struct error *err);
 void resolver_stop(struct resolver *r);
+/* Stacks of later passes are keyed by these rules; the old ones live until resolver_stop. */
+void resolver_set_rules(struct resolver *r, const struct rules *rules);
 void resolver_ring(struct resolver *r);
 
 #endif

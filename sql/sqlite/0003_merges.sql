@@ -64,6 +64,8 @@ CREATE TABLE cluster_work (
     kind INTEGER NOT NULL,
     -- 0: all of the app.
     cluster_id INTEGER NOT NULL,
+    -- Asked for again meanwhile: what was begun before says nothing about it.
+    attempt INTEGER NOT NULL,
     phase INTEGER NOT NULL,
     after_id INTEGER NOT NULL,
     seen INTEGER NOT NULL,

@@ -287,11 +287,11 @@ VALUES (?1, 0, 0, 0, 9223372036854775807, -9223372036854775808, x'');
 UPDATE clusters
 SET rules_version = ?2, kind = ?3, provisional = ?4, hidden = ?5, title = ?6, key_text = ?7,
     function = ?8, file = ?9, image = ?10, category = ?11, owner = ?12, borrowed = ?13
-WHERE id = ?1 AND borrowed >= ?13 AND (borrowed > ?13 OR rules_version <> ?2 OR
+WHERE id = ?1 AND (rules_version <> ?2 OR borrowed > ?13 OR (borrowed = ?13 AND
     (?8 IS NULL, coalesce(length(CAST(?8 AS BLOB)), 0), coalesce(?8, ''), coalesce(?9, ''),
      coalesce(?10, ''), ?6, ?11, coalesce(?12, ''))
     < (function IS NULL, coalesce(length(CAST(function AS BLOB)), 0), coalesce(function, ''),
-       coalesce(file, ''), coalesce(image, ''), title, category, coalesce(owner, '')));
+       coalesce(file, ''), coalesce(image, ''), title, category, coalesce(owner, ''))));
 
 -- name: cluster_hist
 SELECT hist FROM cluster_totals WHERE cluster_id = ?1;

@@ -98,24 +98,24 @@ SELECT id FROM apps WHERE ?1 IS NULL OR bundle_id = ?1 ORDER BY id;
 
 -- name: work_restart
 UPDATE cluster_work
-SET phase = min(phase, ?5), after_id = 0, seen = 0, changed = 0, total = 0, requested_ms = ?4,
+SET attempt = attempt + 1, phase = min(phase, ?5), after_id = 0, seen = 0, changed = 0, total = 0, requested_ms = ?4,
     started_ms = NULL
 WHERE app_id = ?1 AND kind = ?2 AND cluster_id = ?3 AND finished_ms IS NULL;
 
 -- name: work_insert
-INSERT INTO cluster_work (app_id, kind, cluster_id, phase, after_id, seen, changed, total,
+INSERT INTO cluster_work (app_id, kind, cluster_id, attempt, phase, after_id, seen, changed, total,
     rules_version, requested_ms)
-VALUES (?1, ?2, ?3, ?5, 0, 0, 0, 0, '', ?4);
+VALUES (?1, ?2, ?3, 0, ?5, 0, 0, 0, 0, '', ?4);
 
 -- name: work_progress
 UPDATE cluster_work
 SET phase = ?2, after_id = ?3, seen = ?4, changed = ?5, total = ?6, rules_version = ?7,
     started_ms = coalesce(started_ms, ?8), finished_ms = CASE WHEN ?9 THEN ?8 END
-WHERE id = ?1 AND finished_ms IS NULL;
+WHERE id = ?1 AND attempt = ?10 AND finished_ms IS NULL;
 
 -- name: work_step
 UPDATE cluster_work SET after_id = ?2, seen = seen + ?3, changed = changed + ?4
-WHERE id = ?1 AND finished_ms IS NULL;
+WHERE id = ?1 AND attempt = ?5 AND finished_ms IS NULL;
 
 -- Of work that is done the newest of a kind and app is remembered, of alignments none.
 -- name: work_forget
@@ -183,12 +183,12 @@ ORDER BY r.key, r.other_key;
 
 -- name: work_open
 SELECT w.id, a.bundle_id, w.kind, w.cluster_id, w.phase, w.after_id, w.seen, w.changed, w.total,
-    w.rules_version, w.requested_ms, w.started_ms, w.finished_ms
+    w.rules_version, w.requested_ms, w.started_ms, w.finished_ms, w.attempt
 FROM cluster_work w JOIN apps a ON a.id = w.app_id WHERE w.finished_ms IS NULL ORDER BY w.id;
 
 -- name: work_last
 SELECT w.id, a.bundle_id, w.kind, w.cluster_id, w.phase, w.after_id, w.seen, w.changed, w.total,
-    w.rules_version, w.requested_ms, w.started_ms, w.finished_ms
+    w.rules_version, w.requested_ms, w.started_ms, w.finished_ms, w.attempt
 FROM cluster_work w JOIN apps a ON a.id = w.app_id
 WHERE w.kind > 0 AND (?1 IS NULL OR a.bundle_id = ?1)
     AND w.id = (SELECT max(n.id) FROM cluster_work n WHERE n.app_id = w.app_id AND n.kind = w.kind)
