@@ -118,6 +118,11 @@ struct config {
     } log;
     struct {
         char *rules;
+        bool epochs;
+        uint64_t epoch_hour;
+        uint64_t epoch_stacks_min;
+        uint64_t epoch_stacks_max;
+        bool recluster_on_change;
     } clusters;
 };
 

@@ -114,6 +114,12 @@ static const struct config_key KEYS[] = {
      "What is written to standard error."},
 
     TEXT(clusters, rules, "", "File of cluster rules; empty: the built-in ones."),
+    BOOL(clusters, epochs, "yes", "Merge clusters that are alike, every night."),
+    NUMBER(clusters, epoch_hour, "3", 0, 23, "The hour of that, UTC."),
+    NUMBER(clusters, epoch_stacks_min, "50", 1, 1000000000, "Not for apps with fewer stacks."),
+    NUMBER(clusters, epoch_stacks_max, "50000", 100, 10000000,
+           "Stacks of an app that are compared, the heaviest ones."),
+    BOOL(clusters, recluster_on_change, "no", "Re-cluster by itself when the rules changed."),
 };
 
 const struct config_key *config_keys(size_t *ret_count)

@@ -4,12 +4,13 @@
  * Order of start; a stop is the exact reverse, with two steps before it:
  *
  *   folder and lock, rules, metrics, files, database, layouts, index cache,
- *   writer, first admin token, resolver, findings, indexer, housekeeping, readers, spooler, door, port file
+ *   writer, first admin token, resolver, findings, indexer, housekeeping, epochs, readers, spooler,
+ *   door, port file
  *
  * Stop: the door's readiness goes off (quiesce); the indexer ends its child and answers those who
  * wait for an upload, so that no request waits for minutes; the door stops, while everything that its
- * requests may call still runs: the writer commits and answers. Then the reverse. The resolver and
- * housekeeping end before the writer, which they wait for; the writer before the database; its
+ * requests may call still runs: the writer commits and answers. Then the reverse. The resolver,
+ * the epochs and housekeeping end before the writer, which they wait for; the writer before the database; its
  * bell goes through `bell`, which is cut before the resolver is freed.
  */
 #include "server/daemon.h"
@@ -46,7 +47,7 @@ struct bell {
 struct daemon {
     const struct config *config;
     struct data_dir *dir;
-    struct rules *rules;
+    struct live_rules *rules;
     struct ingest_limits ingest_limits;
     struct layouts *layouts;
     struct metrics *metrics;
@@ -59,6 +60,7 @@ struct daemon {
     struct findings *findings;
     struct indexer *indexer;
     struct housekeeping *housekeeping;
+    struct epochs *epochs;
     struct readers *readers;
     struct spooler *spooler;
     struct piece_locks *piece_locks;
@@ -127,9 +129,33 @@ static enum err start_folder(struct daemon *d, struct error *err)
     return data_dir_open(d->config->storage.dir, &d->dir, err);
 }
 
+static enum err read_rules(void *ctx, struct rules **ret, struct error *err)
+{
+    const struct daemon *d = ctx;
+    return rules_file_read(d->config->clusters.rules, ret, err);
+}
+
+static void on_rules(void *ctx, const struct rules *rules)
+{
+    struct daemon *d = ctx;
+    log_info("cluster rules are others", "version=%.12s", rules_version(rules));
+    resolver_set_rules(d->resolver, rules);
+    findings_set_rules(d->findings, rules);
+    epochs_set_rules(d->epochs, rules);
+}
+
 static enum err start_rules(struct daemon *d, struct error *err)
 {
-    return rules_file_read(d->config->clusters.rules, &d->rules, err);
+    struct rules *rules = NULL;
+    enum err rc = read_rules(d, &rules, err);
+    if (rc != ERR_OK)
+        return rc;
+    d->rules = live_rules_new(rules, read_rules, on_rules, d);
+    if (!d->rules) {
+        rules_free(rules);
+        return error_set(err, ERR_NO_MEMORY, "no memory to start");
+    }
+    return ERR_OK;
 }
 
 static enum err start_memory(struct daemon *d, struct error *err)
@@ -289,8 +315,8 @@ static enum err start_resolver(struct daemon *d, struct error *err)
     struct resolver_options options = {.workers = cores_or(c->resolver_workers),
                                        .page = c->resolver_page,
                                        .frame_cache_entries = c->frame_cache};
-    enum err rc = resolver_start(d->storage, d->writer, d->cache, d->rules, &options, d->metrics,
-                                 &d->resolver, err);
+    enum err rc = resolver_start(d->storage, d->writer, d->cache, live_rules_now(d->rules),
+                                 &options, d->metrics, &d->resolver, err);
     if (rc == ERR_OK)
         set_bell(d, d->resolver);
     return rc;
@@ -298,7 +324,8 @@ static enum err start_resolver(struct daemon *d, struct error *err)
 
 static enum err start_findings(struct daemon *d, struct error *err)
 {
-    enum err rc = findings_start(d->storage, d->writer, d->rules, d->metrics, &d->findings, err);
+    enum err rc = findings_start(d->storage, d->writer, live_rules_now(d->rules), d->metrics,
+                                 &d->findings, err);
     if (rc == ERR_OK)
         set_findings_bell(d, d->findings);
     return rc;
@@ -340,6 +367,16 @@ static enum err start_housekeeping(struct daemon *d, struct error *err)
                                                (int64_t)d->config->symbols.give_up_hours * 3600000};
     return housekeeping_start(d->storage, d->writer, d->resolver, d->cache, &options, d->metrics,
                               &d->housekeeping, err);
+}
+
+static enum err start_epochs(struct daemon *d, struct error *err)
+{
+    struct epochs_options options = {.nightly = d->config->clusters.epochs,
+                                     .hour = (uint32_t)d->config->clusters.epoch_hour,
+                                     .stacks_min = d->config->clusters.epoch_stacks_min,
+                                     .stacks_max = d->config->clusters.epoch_stacks_max,
+                                     .on_change = d->config->clusters.recluster_on_change};
+    return epochs_start(d->storage, d->writer, live_rules_now(d->rules), &options, &d->epochs, err);
 }
 
 static enum err start_readers(struct daemon *d, struct error *err)
@@ -392,6 +429,7 @@ static enum err start_door(struct daemon *d, struct error *err)
                                     .layouts = d->layouts,
                                     .metrics = d->metrics,
                                     .rules = d->rules,
+                                    .epochs = d->epochs,
                                     .ingest_limits = &d->ingest_limits};
     return http_server_start(&options, &d->services, &d->door, err);
 }
@@ -412,10 +450,10 @@ static enum err start_port_file(struct daemon *d, struct error *err)
 typedef enum err start_part(struct daemon *d, struct error *err);
 
 static start_part *const PARTS[] = {
-    start_folder,        start_rules,     start_memory,       start_blobs,   start_storage,
-    start_from_database, start_cache,     start_writer,       start_token,   start_resolver,
-    start_findings,      start_indexer,   start_housekeeping, start_readers, start_spooler,
-    start_door,          start_port_file,
+    start_folder,        start_rules,   start_memory,       start_blobs,  start_storage,
+    start_from_database, start_cache,   start_writer,       start_token,  start_resolver,
+    start_findings,      start_indexer, start_housekeeping, start_epochs, start_readers,
+    start_spooler,       start_door,    start_port_file,
 };
 
 enum err daemon_start(const struct config *config, struct daemon **ret, struct error *err)
@@ -449,7 +487,9 @@ enum err daemon_reload(struct daemon *d, const struct config *config, struct err
     enum log_level level;
     if (log_level_parse(config->log.level, &level))
         log_set_level(level);
-    return http_server_reload_tokens(d->door, err);
+    bool changed;
+    enum err rc = live_rules_reload(d->rules, &changed, err);
+    return rc == ERR_OK ? http_server_reload_tokens(d->door, err) : rc;
 }
 
 void daemon_stop(struct daemon *d)
@@ -466,6 +506,7 @@ void daemon_stop(struct daemon *d)
         http_server_stop(d->door, (int64_t)d->config->http.stop_ms);
     spooler_stop(d->spooler);
     readers_stop(d->readers);
+    epochs_stop(d->epochs);
     housekeeping_stop(d->housekeeping);
     indexer_stop(d->indexer);
     set_findings_bell(d, NULL);
@@ -482,7 +523,7 @@ void daemon_stop(struct daemon *d)
     metrics_free(d->metrics);
     layouts_free(d->layouts);
     piece_locks_free(d->piece_locks);
-    rules_free(d->rules);
+    live_rules_free(d->rules);
     data_dir_close(d->dir);
     pthread_mutex_destroy(&d->bell.lock);
     free(d);

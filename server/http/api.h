@@ -73,6 +73,18 @@ void api_patch_cluster(struct http_request *r);
 enum err api_get_cluster_history(struct http_request *r, const struct read_tools *tools,
                                  struct error *err);
 
+/* api_merges.c */
+enum err api_get_cluster_rules(struct http_request *r, const struct read_tools *tools,
+                               struct error *err);
+void api_post_merge(struct http_request *r);
+void api_post_split(struct http_request *r);
+void api_delete_cluster_rule(struct http_request *r);
+
+/* api_recluster.c */
+enum err api_get_recluster(struct http_request *r, const struct read_tools *tools,
+                           struct error *err);
+void api_post_recluster(struct http_request *r);
+
 /* api_breakdown.c */
 enum err api_get_cluster_breakdown(struct http_request *r, const struct read_tools *tools,
                                    struct error *err);

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "server/analysis/cluster_key.h"
-#include "server/http/api_common.h"
+#include "server/http/api_merges.h"
 #include "server/http/report_json.h"
 
 #define DETAIL_STACKS  20 /* stacks shown with a cluster */
@@ -155,6 +155,8 @@ enum err api_get_cluster(struct http_request *r, const struct read_tools *tools,
         jout_uint(&j, NULL, aliases[i]);
     jout_end_array(&j);
     rc = api_print_history(&j, tools, c.id, DETAIL_CHANGES, err);
+    if (rc == ERR_OK)
+        rc = api_print_made_of(tools, &j, &c, err);
     if (rc == ERR_OK)
         rc = print_stacks(r, tools, &j, stacks, stack_count, err);
     jout_end_object(&j);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "server/analysis/overlay.h"
 #include "server/http/frames_json.h"
 
 #define OP_ARENA ((size_t)4096) /* of an op that names one row */
@@ -177,6 +178,21 @@ static enum err pending_stack(const struct read_tools *tools, const struct stack
     return ERR_OK;
 }
 
+/* What the app's epoch and people added to the rules. */
+static enum err read_overlay(const struct read_tools *tools, const char *bundle_id,
+                             struct overlay *ret, bool *ret_found, struct error *err)
+{
+    struct overlay_row *rows = NULL;
+    size_t count = 0;
+    enum err rc = read_overlays(tools->storage, 0, tools->arena, &rows, &count, err);
+    for (size_t i = 0; i < count && rc == ERR_OK; i++) {
+        if (strcmp(rows[i].bundle_id, bundle_id) != 0)
+            continue;
+        *ret_found = overlay_decode(rows[i].data, rows[i].len, tools->arena, ret, err) == ERR_OK;
+    }
+    return rc;
+}
+
 enum err api_print_stack(struct http_request *r, const struct read_tools *tools, struct jout *j,
                          const char *key, const struct stack_row *stack, const uint64_t *addresses,
                          bool explain, struct error *err)
@@ -192,8 +208,14 @@ enum err api_print_stack(struct http_request *r, const struct read_tools *tools,
      * without the frames that never came. */
     struct key_options options = {.skip_unresolved = !stack->provisional && !stack->pending,
                                   .linkage_key = demangle_swift_key};
-    rc = cluster_key_of(r->services->rules, &options, stack->bundle_id, &resolved, tools->arena,
-                        &verdict, err);
+    struct overlay overlay;
+    bool has_overlay = false;
+    if (explain)
+        rc = read_overlay(tools, stack->bundle_id, &overlay, &has_overlay, err);
+    if (rc == ERR_OK)
+        rc = overlay_key_of(has_overlay ? &overlay : NULL, live_rules_now(r->services->rules),
+                            &options, stack->bundle_id, &resolved, explain, tools->arena, &verdict,
+                            err);
     if (rc != ERR_OK)
         return rc;
     frames_json_print(j, key, &resolved, addresses, &verdict, explain);

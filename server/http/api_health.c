@@ -22,7 +22,8 @@ void api_readyz(struct http_request *r)
     else if (blob_store_free_bytes(r->services->blobs) < READY_FREE_BYTES)
         http_problem(r, 503, "the disk is almost full");
     else
-        buf_puts(http_reply(r, 200, TYPE_JSON), "{\"status\":\"ready\"}");
+        buf_printf(http_reply(r, 200, TYPE_JSON), "{\"status\":\"ready\",\"recluster_due\":%s}",
+                   epochs_outdated(r->services->epochs) ? "true" : "false");
 }
 
 void api_metrics(struct http_request *r)

@@ -145,8 +145,8 @@ static enum err symbolicate_one(struct symbolicate *s, struct jout *j,
     if (rc == ERR_OK && s->group_rc != ERR_OK) /* without the places it would be another answer */
         return error_set(err, s->group_rc, "%s", s->group_error.text);
     if (rc == ERR_OK)
-        rc = cluster_key_of(s->r->services->rules, &options, s->bundle_id ? s->bundle_id : "",
-                            &out.stack, arena, &verdict, err);
+        rc = cluster_key_of(live_rules_now(s->r->services->rules), &options,
+                            s->bundle_id ? s->bundle_id : "", &out.stack, arena, &verdict, err);
     if (rc == ERR_OK)
         frames_json_print(j, NULL, &out.stack, addresses, &verdict, false);
     return rc;

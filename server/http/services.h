@@ -9,10 +9,11 @@
 #ifndef STALLSYM_HTTP_SERVICES_H
 #define STALLSYM_HTTP_SERVICES_H
 
-#include "server/analysis/rules.h"
 #include "server/ingest/ingest.h"
+#include "server/jobs/epochs.h"
 #include "server/jobs/indexer.h"
 #include "server/jobs/layouts.h"
+#include "server/jobs/live_rules.h"
 #include "server/jobs/metrics.h"
 #include "server/jobs/piece_locks.h"
 #include "server/jobs/readers.h"
@@ -37,7 +38,8 @@ struct services {
     struct index_cache *index_cache;
     struct layouts *layouts;
     struct metrics *metrics;
-    const struct rules *rules;
+    struct live_rules *rules;
+    struct epochs *epochs;
     const struct ingest_limits *ingest_limits;
 };
 

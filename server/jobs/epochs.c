@@ -34,15 +34,15 @@
 #include "base/thread.h"
 #include "server/jobs/epoch_learn.h"
 
-#define PAGE       128
-#define PAGE_ARENA ((size_t)128 << 20)
-#define OP_ARENA   ((size_t)1 << 20)
-#define WORK_ARENA ((size_t)256 << 20)
-#define LOOK_MS    30000
-#define RETRY_MS   5000
-#define BUSY_MS    50
-#define HOUR_MS    INT64_C(3600000)
-#define SAVE_PAGES 64 /* pages without a change after which the position is written */
+#define PAGE        128
+#define PAGE_ARENA  ((size_t)128 << 20)
+#define OP_ARENA    ((size_t)1 << 20)
+#define WORK_ARENA  ((size_t)256 << 20)
+#define LOOK_MS     30000
+#define RETRY_MS    5000
+#define BUSY_MS     50
+#define HOUR_MS     INT64_C(3600000)
+#define SAVE_STACKS 8192 /* without a change, after which the position is written */
 
 _Static_assert(PART_KEY_SIZE == CLUSTER_KEY_SIZE, "a part's key is a cluster's");
 _Static_assert(CLUSTER_APP < CLUSTER_KINDS_OF_CAUSES &&
@@ -193,13 +193,19 @@ static enum err align_page(struct epochs *e, struct cluster_work_row *w,
         w->after_id = rows[count - 1].stack_id;
     w->seen += rc ? 0 : count;
     if (!rc && moved > 0) {
-        op->u.rekey = (struct op_rekey){
-            .items = items, .count = moved, .rules_version = rules_version(e->rules)};
+        op->u.rekey = (struct op_rekey){.items = items,
+                                        .count = moved,
+                                        .rules_version = rules_version(e->rules),
+                                        .work_id = w->id,
+                                        .work_attempt = w->attempt,
+                                        .after_id = w->after_id,
+                                        .seen = w->seen - *saved,
+                                        .now_ms = clock_wall_ms()};
         rc = epoch_send(&e->tools, op, err);
         w->changed += rc ? 0 : op->u.rekey.changed;
+        *saved = w->seen;
     }
     *ret_count = count;
-    *ret_moved = moved;
     write_op_free(op);
     return rc;
 }

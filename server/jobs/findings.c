@@ -34,7 +34,7 @@
 
 struct findings {
     struct writer *writer;
-    const struct rules *rules;
+    const struct rules *_Atomic rules;
     struct metrics *metrics;
     struct storage_reader *reader;
     struct arena *arena; /* of a page */
@@ -185,6 +185,11 @@ static void *run(void *arg)
         until = rc != ERR_OK ? clock_mono_ms() + RETRY_MS : more ? 0 : INT64_MAX;
     }
     return NULL;
+}
+
+void findings_set_rules(struct findings *f, const struct rules *rules)
+{
+    f->rules = rules;
 }
 
 enum err findings_start(struct storage *storage, struct writer *writer, const struct rules *rules,

@@ -24,6 +24,8 @@ struct findings;
 
 enum err findings_start(struct storage *storage, struct writer *writer, const struct rules *rules,
                         struct metrics *metrics, struct findings **ret, struct error *err);
+/* Of reports that are looked at from now on; the old ones live until findings_stop. */
+void findings_set_rules(struct findings *f, const struct rules *rules);
 void findings_stop(struct findings *f);
 void findings_ring(struct findings *f);
 

@@ -50,6 +50,19 @@ static void write_script(const char *path, const char *text)
         abort();
 }
 
+static enum err read_rules(void *ctx, struct rules **ret, struct error *err)
+{
+    (void)ctx;
+    return rules_new_default(ret, err);
+}
+
+static void on_rules(void *ctx, const struct rules *rules)
+{
+    struct services *s = ctx;
+    resolver_set_rules(s->resolver, rules);
+    epochs_set_rules(s->epochs, rules);
+}
+
 static void start_parts(struct http_fixture *f, const char *database, const char *child)
 {
     static const struct ingest_limits *const limits = &INGEST_LIMITS_DEFAULT;
@@ -76,23 +89,26 @@ static void start_parts(struct http_fixture *f, const char *database, const char
         .chunk_bytes = 4096, .chunks = 4, .upload_bytes = (uint64_t)16 << 20};
     struct indexer_options indexer = {
         .program = child, .jobs = 1, .child_wall_s = 60, .keep_objects = true};
+    struct epochs_options epochs = {.stacks_max = 1000};
+    struct rules *rules = NULL;
     struct resolver_options resolver = {.workers = 1, .page = 512, .frame_cache_entries = 1000};
     s->metrics = metrics_new();
     s->layouts = layouts_new(1000);
     s->ingest_limits = limits;
-    must(rules_new_default(&f->rules, &err), &err);
-    s->rules = f->rules;
+    must(read_rules(NULL, &rules, &err), &err);
+    s->rules = live_rules_new(rules, read_rules, on_rules, s);
     must(blob_store_open(f->dir, &s->blobs, &err), &err);
     must(storage_open(&storage, &s->storage, &err), &err);
     s->index_cache =
         index_cache_new((struct index_locator){.locate = locate, .ctx = s->blobs}, 16, 100);
     must(writer_start(s->storage, &writer, s->metrics, &s->writer, &err), &err);
-    must(resolver_start(s->storage, s->writer, s->index_cache, s->rules, &resolver, s->metrics,
+    must(resolver_start(s->storage, s->writer, s->index_cache, rules, &resolver, s->metrics,
                         &s->resolver, &err),
          &err);
     must(indexer_start(s->storage, s->writer, s->blobs, s->index_cache, s->layouts, &indexer,
                        s->metrics, &s->indexer, &err),
          &err);
+    must(epochs_start(s->storage, s->writer, rules, &epochs, &s->epochs, &err), &err);
     must(readers_start(s->storage, s->index_cache, &readers, s->metrics, &s->readers, &err), &err);
     s->piece_locks = piece_locks_new();
     s->open_uploads = 3;
@@ -153,6 +169,7 @@ void http_fixture_stop(struct http_fixture *f)
     piece_locks_free(s->piece_locks);
     readers_stop(s->readers);
     indexer_stop(s->indexer);
+    epochs_stop(s->epochs);
     resolver_stop(s->resolver);
     writer_stop(s->writer);
     index_cache_free(s->index_cache);
@@ -160,7 +177,7 @@ void http_fixture_stop(struct http_fixture *f)
     blob_store_close(s->blobs);
     layouts_free(s->layouts);
     metrics_free(s->metrics);
-    rules_free(f->rules);
+    live_rules_free(s->rules);
     temp_dir_free(f->dir);
 }
 

@@ -29,7 +29,6 @@ struct http_fixture {
     char *dir;
     struct services services;
     struct http_options options; /* changed between http_fixture_prepare and _open */
-    struct rules *rules;
     struct http_server *server;
     uint16_t port;
 };
