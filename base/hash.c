@@ -81,18 +81,26 @@ bool sha256_parse(const char *text, uint8_t ret[SHA256_SIZE])
     return true;
 }
 
+static inline uint64_t mix_word(uint64_t h, const uint8_t *p)
+{
+    uint64_t w;
+    memcpy(&w, p, sizeof(w));
+    h = (h ^ w) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
+
 uint64_t hash64(const void *data, size_t len, uint64_t seed)
 {
     const uint8_t *p = data;
-    uint64_t h = 0xcbf29ce484222325u ^ seed;
-    for (; len >= 8; p += 8, len -= 8) {
-        uint64_t w;
-        memcpy(&w, p, sizeof(w));
-        h = (h ^ w) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 29;
-    }
-    for (; len; p++, len--)
-        h = (h ^ *p) * 0x100000001b3u;
+    uint64_t h = (0xcbf29ce484222325u ^ seed) + len * 0xd6e8feb86659fd93u;
+    size_t at = 0;
+    for (; len - at >= 8; at += 8)
+        h = mix_word(h, p + at);
+    /* What is left is taken with what stands before it, where that makes a word. */
+    if (at < len && len >= 8)
+        h = mix_word(h, p + len - 8);
+    for (; len < 8 && at < len; at++)
+        h = (h ^ p[at]) * 0x100000001b3u;
     h ^= h >> 32;
     h *= 0xd6e8feb86659fd93u;
     h ^= h >> 32;

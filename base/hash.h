@@ -2,7 +2,7 @@
  * hash - the two hashes of this project.
  *
  * Purpose: SHA-256 (FIPS 180-4) where a stranger chooses the bytes and a collision would lose or
- * mix data: report ids, stacks, cluster keys, uploads, tokens. hash64 (FNV-1a with a final mix)
+ * mix data: report ids, stacks, cluster keys, uploads, tokens. hash64 (multiplied by words)
  * for tables in memory only; it is never stored, and tables that hold values of strangers take a
  * random `seed`.
  *

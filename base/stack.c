@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/bytes.h"
 
+#define LOAD_PAGE        4096 /* the smallest */
 #define ENCODING_VERSION 1
 #define FRAMES_MAX       4096
 
@@ -210,6 +211,23 @@ static void loads_collect(struct loads *l, const struct raw_stack *s, const uint
     }
 }
 
+/* Images begin at pages: of a delta the pages alone, doubled; any other stands behind a 1. */
+static void put_delta(struct buf *out, uint64_t delta)
+{
+    if (delta % LOAD_PAGE == 0) {
+        buf_uleb(out, zigzag((uint64_t)((int64_t)delta / LOAD_PAGE)) << 1);
+        return;
+    }
+    buf_u8(out, 1);
+    buf_uleb(out, zigzag(delta));
+}
+
+static uint64_t get_delta(struct cursor *c)
+{
+    uint64_t v = cursor_uleb(c);
+    return v & 1 ? unzigzag(cursor_uleb(c)) : unzigzag(v >> 1) * LOAD_PAGE;
+}
+
 /* Loads as deltas, then the exceptions: frame distance, address; both lists are as long as the
  * stack and the bytes say. */
 bool stack_addresses_encode(const struct raw_stack *s, const uint64_t *addresses, struct buf *out)
@@ -218,7 +236,7 @@ bool stack_addresses_encode(const struct raw_stack *s, const uint64_t *addresses
     loads_collect(&l, s, addresses);
     uint64_t before = 0;
     for (size_t k = 0; k < l.count; k++) {
-        buf_uleb(out, zigzag(l.load[k] - before));
+        put_delta(out, l.load[k] - before);
         before = l.load[k];
     }
     size_t last = 0;
@@ -242,7 +260,7 @@ void stack_addresses_decode(const struct raw_stack *s, const void *data, size_t 
     loads_collect(&l, s, NULL);
     uint64_t before = 0;
     for (size_t k = 0; k < l.count; k++) {
-        l.load[k] = before + unzigzag(cursor_uleb(&c));
+        l.load[k] = before + get_delta(&c);
         before = l.load[k];
     }
     bool known = len > 0 && !c.overrun;

@@ -71,14 +71,35 @@ static enum err put_frame(const struct resolved_frame *r, const struct frame *f,
     return rc;
 }
 
-static enum err put_raw_frame(const struct resolved_frame *r, frames_name_id *name_id, void *ctx,
-                              struct buf *out, struct error *err)
+/* The name that was asked for last: images come in runs. */
+struct last_name {
+    const char *text; /* NULL: none yet */
+    int64_t id;
+};
+
+static enum err put_image_name(const char *name, struct last_name *last, frames_name_id *name_id,
+                               void *ctx, struct buf *out, struct error *err)
+{
+    if (!last->text || (last->text != name && strcmp(last->text, name) != 0)) {
+        enum err rc = name_id(ctx, name, &last->id, err);
+        if (rc)
+            return rc;
+        last->text = name;
+    }
+    buf_uleb(out, (uint64_t)last->id);
+    return ERR_OK;
+}
+
+static enum err put_raw_frame(const struct resolved_frame *r, struct last_name *image,
+                              frames_name_id *name_id, void *ctx, struct buf *out,
+                              struct error *err)
 {
     bool placed = !uuid_equal(&r->image, &r->raw.image) || r->offset != r->raw.offset;
     buf_u8(out, (uint8_t)((uint8_t)r->status | (r->approximate ? RAW_APPROXIMATE : 0) |
                           (r->in_app ? RAW_IN_APP : 0) | (r->has_index ? RAW_HAS_INDEX : 0) |
                           (r->image_name ? RAW_NAMED_IMAGE : 0) | (placed ? RAW_PLACED : 0)));
-    enum err rc = r->image_name ? put_name(r->image_name, name_id, ctx, out, err) : ERR_OK;
+    enum err rc =
+        r->image_name ? put_image_name(r->image_name, image, name_id, ctx, out, err) : ERR_OK;
     if (rc)
         return rc;
     if (placed) {
@@ -95,10 +116,11 @@ enum err frames_blob_encode(const struct resolved_stack *s, frames_name_id *name
                             struct buf *out, struct error *err)
 {
     enum err rc = ERR_OK;
+    struct last_name image = {NULL, 0};
     buf_u8(out, VERSION);
     buf_uleb(out, s->count);
     for (size_t i = 0; i < s->count && !rc; i++)
-        rc = put_raw_frame(&s->frames[i], name_id, ctx, out, err);
+        rc = put_raw_frame(&s->frames[i], &image, name_id, ctx, out, err);
     if (!rc && out->failed)
         rc = error_set(err, ERR_LIMIT, "a resolved stack is too large");
     return rc;

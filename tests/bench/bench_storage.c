@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -31,6 +32,7 @@ struct bench {
     struct storage_reader *reader;
     uint64_t random;
     uint64_t serial;
+    uint64_t each;
     double *zipf; /* cumulated */
     char dir[64];
     char path[96];
@@ -121,7 +123,10 @@ static void make_report(struct bench *b, struct arena *arena, struct op_report *
     report_id_hash("com.example.bench", r->id, r->id_hash);
 }
 
-static struct write_op *make_batch(struct bench *b, bool new_stacks)
+/* Which stacks reports have. */
+enum draw { DRAW_KNOWN, DRAW_EACH, DRAW_NEW };
+
+static struct write_op *make_batch(struct bench *b, enum draw draw_as)
 {
     struct write_op *op = write_op_new(WRITE_BATCHES, OP_LIMIT);
     struct op_batch *batch = arena_alloc(op->arena, sizeof(*batch));
@@ -136,7 +141,9 @@ static struct write_op *make_batch(struct bench *b, bool new_stacks)
     for (uint32_t i = 0; i < BATCH; i++) {
         struct op_report *r = &batch->reports[i];
         make_report(b, op->arena, r);
-        uint64_t k = new_stacks ? 1000000 + b->serial : draw_zipf(b, POOL);
+        uint64_t k = draw_as == DRAW_NEW    ? 1000000 + b->serial
+                     : draw_as == DRAW_EACH ? b->each++ % POOL
+                                            : draw_zipf(b, POOL);
         make_stack(op->arena, k, launch, &batch->stacks[i], &r->addresses, &r->addresses_len);
         r->stack = i;
     }
@@ -158,27 +165,58 @@ static void apply_group(struct bench *b, struct write_op **ops, size_t count)
         die("commit", &err);
 }
 
-/* Seconds spent in the library; making the ops does not count. */
-static double write_reports(struct bench *b, size_t reports, size_t group, bool new_stacks)
+/* Time on a processor: what the machine's other work does not change much. */
+static double cpu_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+struct spent {
+    double wall, cpu;
+};
+
+static struct spent now(void)
+{
+    return (struct spent){(double)clock_mono_ns() / 1e9, cpu_s()};
+}
+
+static void add_since(struct spent *sum, struct spent start)
+{
+    struct spent end = now();
+    sum->wall += end.wall - start.wall;
+    sum->cpu += end.cpu - start.cpu;
+}
+
+static void print_rate(const char *what, double count, struct spent s)
+{
+    printf("%-18s %7.0f a second, %7.1f us of a processor each (%.0f)\n", what, count / s.wall,
+           s.cpu * 1e6 / count, count);
+    fflush(stdout);
+}
+
+/* What was spent in the library; making the ops does not count. */
+static struct spent write_reports(struct bench *b, size_t reports, size_t group, enum draw draw_as)
 {
     struct write_op *ops[512];
     struct error err = {0};
     uint64_t wal;
-    double seconds = 0;
+    struct spent spent = {0, 0};
     for (size_t done = 0; done < reports;) {
         size_t n = 0;
         for (; n < group && done < reports; done += BATCH)
-            ops[n++] = make_batch(b, new_stacks);
-        int64_t start = clock_mono_ns();
+            ops[n++] = make_batch(b, draw_as);
+        struct spent start = now();
         apply_group(b, ops, n);
         if (storage_wal_bytes(b->storage) > (64u << 20) &&
             storage_checkpoint(b->storage, false, &wal, &err))
             die("checkpoint", &err);
-        seconds += (double)(clock_mono_ns() - start) / 1e9;
+        add_since(&spent, start);
         for (size_t i = 0; i < n; i++)
             write_op_free(ops[i]);
     }
-    return seconds;
+    return spent;
 }
 
 static void answer(struct arena *arena, const struct pending_stack *p, struct op_resolution *r)
@@ -218,10 +256,10 @@ static void answer(struct arena *arena, const struct pending_stack *p, struct op
     memcpy(r->key, digest, sizeof(r->key));
 }
 
-static double resolve_all(struct bench *b, size_t *ret_count)
+static struct spent resolve_all(struct bench *b, size_t *ret_count)
 {
     struct error err = {0};
-    double seconds = 0;
+    struct spent spent = {0, 0};
     *ret_count = 0;
     for (;;) {
         struct pending_stack *page;
@@ -231,15 +269,16 @@ static double resolve_all(struct bench *b, size_t *ret_count)
             die("pending", &err);
         if (n == 0) {
             write_op_free(op);
-            return seconds;
+            return spent;
         }
         struct op_resolution *items = arena_array(op->arena, n, sizeof(*items));
         for (size_t i = 0; i < n; i++)
             answer(op->arena, &page[i], &items[i]);
-        op->u.resolutions = (struct op_resolutions){items, n, "bench"};
-        int64_t start = clock_mono_ns();
+        op->u.resolutions =
+            (struct op_resolutions){.items = items, .count = n, .rules_version = "bench"};
+        struct spent start = now();
         apply_group(b, &op, 1);
-        seconds += (double)(clock_mono_ns() - start) / 1e9;
+        add_since(&spent, start);
         *ret_count += n;
         write_op_free(op);
     }
@@ -298,20 +337,17 @@ int main(int argc, char **argv)
     if (group == 0 || group > 512)
         group = 16;
     open_bench(&b);
-    (void)write_reports(&b, reports / 2, group, false);
-    double seconds = resolve_all(&b, &stacks);
-    printf("first resolutions: %.0f stacks/s (%zu)\n", (double)stacks / seconds, stacks);
+    (void)write_reports(&b, POOL, group, DRAW_EACH);
+    struct spent spent = resolve_all(&b, &stacks);
+    print_rate("first resolutions:", (double)stacks, spent);
     double before = file_bytes(&b);
-    seconds = write_reports(&b, reports, group, false);
-    printf("known stacks:      %.0f reports/s, %zu batches a commit\n", (double)reports / seconds,
-           group);
-    (void)resolve_all(&b, &stacks);
-    printf("disk:              %.0f bytes a report (%zu new stacks among them)\n",
-           (file_bytes(&b) - before) / (double)reports, stacks);
-    seconds = write_reports(&b, reports / 4, group, true);
-    printf("new stacks:        %.0f reports/s\n", (double)(reports / 4) / seconds);
-    seconds = resolve_all(&b, &stacks);
-    printf("resolutions:       %.0f stacks/s (%zu)\n", (double)stacks / seconds, stacks);
+    spent = write_reports(&b, reports, group, DRAW_KNOWN);
+    print_rate("known stacks:", (double)reports, spent);
+    printf("%-18s %7.0f bytes a report\n", "disk:", (file_bytes(&b) - before) / (double)reports);
+    spent = write_reports(&b, reports / 4, group, DRAW_NEW);
+    print_rate("new stacks:", (double)(reports / 4), spent);
+    spent = resolve_all(&b, &stacks);
+    print_rate("resolutions:", (double)stacks, spent);
     close_bench(&b);
     return 0;
 }

@@ -71,4 +71,23 @@ START_TEST(hash64_spreads)
 }
 END_TEST
 
-UNIT_MAIN("hash", known_digests, pieces_do_not_matter, hash64_spreads)
+/* Every byte of a text of any length counts, and so does the length. */
+START_TEST(hash64_reads_all)
+{
+    uint8_t text[48] = {0};
+    for (size_t len = 0; len < sizeof(text); len++) {
+        uint64_t plain = hash64(text, len, 7);
+        ck_assert(plain != hash64(text, len + 1, 7));
+        for (size_t i = 0; i < len; i++) {
+            for (unsigned bit = 0; bit < 8; bit++) {
+                text[i] = (uint8_t)(1u << bit);
+                ck_assert(plain != hash64(text, len, 7));
+            }
+            text[i] = 0;
+        }
+    }
+    ck_assert(hash64(NULL, 0, 1) != hash64(NULL, 0, 2));
+}
+END_TEST
+
+UNIT_MAIN("hash", known_digests, pieces_do_not_matter, hash64_spreads, hash64_reads_all)

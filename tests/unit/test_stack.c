@@ -98,6 +98,39 @@ START_TEST(addresses_come_back_as_reported)
 }
 END_TEST
 
+/* Far apart, the other way round, at no page: as they were; pages take the fewest bytes. */
+START_TEST(images_load_anywhere)
+{
+    static const uint64_t starts[][3] = {
+        {0x102f40000, 0x18f3c2000, 0x102f48000},
+        {0x8000000000000000, 0x1000, 0xfffffffffffff000},
+        {0x102f40001, 0x18f3c2fff, 1},
+        {0xffffffffffffffff, 0, 0x7fffffffffffffff},
+        {0, 0, 0},
+    };
+    struct raw_frame frames[3] = {{.image_kind = IMAGE_UUID}};
+    for (size_t i = 0; i < 3; i++) {
+        frames[i] = (struct raw_frame){.image_kind = IMAGE_UUID, .kind = FRAME_RETURN};
+        frames[i].image.bytes[0] = (uint8_t)(i + 1);
+        frames[i].offset = 0x1234 * i;
+    }
+    const struct raw_stack s = {frames, 3};
+    for (size_t k = 0; k < sizeof(starts) / sizeof(starts[0]); k++) {
+        uint64_t addresses[3], got[3];
+        struct buf out;
+        buf_init(&out, 10000);
+        for (size_t i = 0; i < 3; i++)
+            addresses[i] = starts[k][i] + frames[i].offset;
+        ck_assert(stack_addresses_encode(&s, addresses, &out));
+        stack_addresses_decode(&s, out.data, out.len, got);
+        ck_assert_mem_eq(addresses, got, sizeof(got));
+        if (k == 0)
+            ck_assert_uint_eq(out.len, 12);
+        buf_done(&out);
+    }
+}
+END_TEST
+
 START_TEST(hash_tells_apart_what_differs)
 {
     struct raw_frame f[2];
@@ -130,4 +163,4 @@ START_TEST(hash_tells_apart_what_differs)
 END_TEST
 
 UNIT_MAIN("stack", encoding_keeps_everything, more_images_than_the_table_holds,
-          addresses_come_back_as_reported, hash_tells_apart_what_differs)
+          addresses_come_back_as_reported, images_load_anywhere, hash_tells_apart_what_differs)
