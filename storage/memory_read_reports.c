@@ -61,6 +61,8 @@ static void fill_report(const struct mem_state *s, const struct mem_report *m, s
         .frame_gap_count = o->frame_gap_count,
         .has_stack = m->stack_id != 0,
     };
+    const struct mem_cluster *c = mem_cluster_of(s, r->cluster_id);
+    r->category = c ? c->row.category : NULL;
     if (found)
         r->finding = found->row;
 }

@@ -62,6 +62,7 @@ static bool fill_report(sqlite3_stmt *st, struct arena *arena, struct report_row
     refs->stack_id = r->has_stack ? sqlite3_column_int64(st, 9) : 0;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         *texts[i] = sql_column_text(st, 13 + (int)i, arena, &failed);
+    r->category = sql_column_text(st, 22, arena, &failed);
     return !failed;
 }
 

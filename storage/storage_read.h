@@ -333,7 +333,8 @@ struct finding_row {
 struct report_row {
     const char *id;
     const char *bundle_id;
-    uint64_t cluster_id; /* 0: none */
+    uint64_t cluster_id;  /* 0: none */
+    const char *category; /* the cluster's, NULL */
     enum report_kind kind;
     int64_t time_ms, received_ms, device_time_ms;
     bool clock_skew;

@@ -4,6 +4,7 @@
 #include "server/analysis/cluster_key.h"
 #include "server/http/api_merges.h"
 #include "server/http/report_json.h"
+#include "storage/read_findings.h"
 
 #define DETAIL_STACKS  20 /* stacks shown with a cluster */
 #define DETAIL_CHANGES 20 /* and changes of its state */
@@ -99,6 +100,21 @@ static enum err find_cluster(struct http_request *r, const struct read_tools *to
     return rc;
 }
 
+static enum err print_findings(const struct read_tools *tools, struct jout *j, uint64_t cluster_id,
+                               struct error *err)
+{
+    struct cluster_findings f;
+    enum err rc = read_cluster_findings(tools->storage, cluster_id, &f, err);
+    if (rc != ERR_OK)
+        return rc;
+    jout_object(j, "findings");
+    jout_uint(j, "culprits", f.culprits);
+    jout_double(j, "mean_confidence", f.mean_confidence);
+    jout_uint(j, "deadlocks", f.deadlocks);
+    jout_end_object(j);
+    return ERR_OK;
+}
+
 static enum err print_stacks(struct http_request *r, const struct read_tools *tools, struct jout *j,
                              const struct stack_row *stacks, size_t count, struct error *err)
 {
@@ -154,7 +170,9 @@ enum err api_get_cluster(struct http_request *r, const struct read_tools *tools,
     for (size_t i = 0; i < alias_count; i++)
         jout_uint(&j, NULL, aliases[i]);
     jout_end_array(&j);
-    rc = api_print_history(&j, tools, c.id, DETAIL_CHANGES, err);
+    rc = print_findings(tools, &j, c.id, err);
+    if (rc == ERR_OK)
+        rc = api_print_history(&j, tools, c.id, DETAIL_CHANGES, err);
     if (rc == ERR_OK)
         rc = api_print_made_of(tools, &j, &c, err);
     if (rc == ERR_OK)
@@ -173,6 +191,8 @@ enum err api_get_cluster_reports(struct http_request *r, const struct read_tools
     const char *next = NULL;
     struct jout j;
     enum err rc = find_cluster(r, tools, &list, &c, err);
+    if (rc == ERR_OK)
+        rc = query_bool(&r->query, "deadlock", &list.filter.deadlock, err);
     if (rc == ERR_OK)
         rc = read_cluster_reports(tools->storage, c.id, &list.filter, list.limit, list.cursor,
                                   tools->arena, &rows, &count, &next, err);

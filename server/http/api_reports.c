@@ -5,6 +5,7 @@
 
 #include "server/http/api_common.h"
 #include "server/http/api_ingest.h"
+#include "server/http/finding_json.h"
 #include "server/http/media_type.h"
 #include "server/http/problem.h"
 #include "server/http/report_json.h"
@@ -204,7 +205,9 @@ enum err api_get_report(struct http_request *r, const struct read_tools *tools, 
     jout_init(&j, http_reply(r, 200, TYPE_JSON));
     jout_object(&j, NULL);
     report_json_summary(&j, &row);
-    rc = report_json_stacks(r, tools, &j, &row, err);
+    rc = finding_json_print(r, tools, &j, &row, err);
+    if (rc == ERR_OK)
+        rc = report_json_stacks(r, tools, &j, &row, err);
     jout_end_object(&j);
     return rc;
 }

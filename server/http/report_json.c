@@ -11,6 +11,8 @@ void report_json_summary(struct jout *j, const struct report_row *row)
         jout_null(j, "cluster_id");
     jout_string(j, "bundle_id", row->bundle_id);
     jout_string(j, "kind", report_kind_name(row->kind));
+    jout_text(j, "category", row->finding.deadlock ? "lock" : row->category);
+    jout_bool(j, "deadlocked", row->finding.deadlock != NULL);
     jout_known(j, "duration_ms", row->duration_ms);
     jout_time(j, "timestamp", row->time_ms);
     jout_time(j, "received_at", row->received_ms);
@@ -58,11 +60,13 @@ static enum err print_thread(struct http_request *r, const struct read_tools *to
     jout_text(j, "name", t->name);
     jout_text(j, "state", t->state);
     jout_bool(j, "stalled", t->stalled);
+    jout_text(j, "queue", t->queue);
     if (t->waits_kind) {
         jout_object(j, "waits_for");
         jout_string(j, "kind", t->waits_kind);
         jout_hex(j, "address", t->waits_address);
         jout_known(j, "owner_tid", t->owner_tid);
+        jout_text(j, "queue", t->waits_queue);
         jout_end_object(j);
     } else {
         jout_null(j, "waits_for");

@@ -12,8 +12,7 @@ struct known {
     uint64_t stack_id;
     uint8_t key[CLUSTER_KEY_SIZE];
     const char *title;
-    const char *const *names;
-    size_t name_count;
+    struct sample_names names;
 };
 
 struct finder {
@@ -65,10 +64,10 @@ static enum err fill_names(struct finder *f, const struct stack_row *stack, stru
         bool bare_leaf = fate->raw_index == 0 && raw->frame_count == 0 && stack->resolved.count > 1;
         if (!fate->in_app || dropped || bare_leaf)
             continue;
-        if (!(names[k->name_count++] = name_of(f, raw, fate->frame_index)))
+        if (!(names[k->names.count++] = name_of(f, raw, fate->frame_index)))
             return no_memory(f);
     }
-    k->names = names;
+    k->names.names = names;
     k->title = v.title;
     return ERR_OK;
 }
@@ -83,7 +82,7 @@ static enum err know(struct finder *f, const struct stack_row *stack, struct kno
     }
     struct known *k = &f->known[f->known_count];
     k->stack_id = stack->stack_id;
-    if (stack->provisional)
+    if (stack->provisional || stack->resolved.count == 0)
         culprit_raw_key(stack->bundle_id, &stack->raw, k->key);
     else
         memcpy(k->key, stack->part, sizeof(k->key));
@@ -98,8 +97,9 @@ static enum err find_culprit(struct finder *f, struct report_finding *ret)
     const struct report_row *r = f->r;
     struct culprit_sample *samples = arena_array(f->arena, r->sample_count, sizeof(*samples));
     const char **titles = arena_array(f->arena, r->sample_count, sizeof(*titles));
+    struct sample_names *names = arena_array(f->arena, r->sample_count, sizeof(*names));
     f->known = arena_array(f->arena, r->sample_count, sizeof(*f->known));
-    if (!samples || !titles || !f->known)
+    if (!samples || !titles || !names || !f->known)
         return no_memory(f);
     for (size_t i = 0; i < r->sample_count; i++) {
         const struct sample_row *s = &r->samples[i];
@@ -110,14 +110,16 @@ static enum err find_culprit(struct finder *f, struct report_finding *ret)
         samples[i] = (struct culprit_sample){.at_ms = s->offset_ms,
                                              .repeats = s->repeat_count,
                                              .idle = s->stack.cluster_kind == CLUSTER_IDLE,
-                                             .names = k->names,
-                                             .name_count = k->name_count};
+                                             .names = k->names.names,
+                                             .name_count = k->names.count};
         memcpy(samples[i].key, k->key, sizeof(samples[i].key));
         titles[i] = k->title;
+        names[i] = k->names;
     }
     enum err rc =
         culprit_of(samples, r->sample_count, r->duration_ms, f->arena, &ret->culprit, f->err);
     ret->titles = titles;
+    ret->sample_names = names;
     ret->has_culprit = rc == ERR_OK;
     return rc;
 }
@@ -216,9 +218,10 @@ enum err report_finding_of(const struct rules *rules, const struct report_row *r
         waits = waits || r->threads[i].waits_kind;
     for (size_t i = 0; i < r->thread_count && waits; i++)
         found.unknown = found.unknown || (r->threads[i].has_stack && r->threads[i].stack.pending);
-    if (!found.unknown && r->sample_count > 0)
+    bool look = names || !found.unknown;
+    if (look && r->sample_count > 0)
         rc = find_culprit(&f, &found);
-    if (rc == ERR_OK && !found.unknown && waits)
+    if (rc == ERR_OK && look && waits)
         rc = find_deadlock(&f, &found);
     if (rc == ERR_OK)
         *ret = found;

@@ -17,15 +17,24 @@
 #include "server/analysis/deadlock.h"
 #include "storage/storage_read.h"
 
+/* The application's functions in a sample, innermost first. */
+struct sample_names {
+    const char *const *names;
+    size_t count;
+};
+
 struct report_finding {
     bool unknown; /* the resolver has yet to look at one of the stacks */
     bool has_culprit;
     struct culprit culprit;
-    const char *const *titles; /* with names: of each sample what its cluster would be called */
+    /* With names, of each sample: what its cluster would be called, and the functions in it. */
+    const char *const *titles;
+    const struct sample_names *sample_names;
     struct deadlock deadlock;
 };
 
-/* `names`: also who the culprits are (titles, the tree of functions, members of a deadlock). */
+/* `names`: also who the culprits are (titles, the tree of functions, members of a deadlock), from
+ * what is known so far. Without: nothing is told of a report that is `unknown`. */
 enum err report_finding_of(const struct rules *rules, const struct report_row *r, bool names,
                            struct arena *arena, struct report_finding *ret, struct error *err);
 

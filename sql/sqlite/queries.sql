@@ -827,11 +827,11 @@ SELECT count FROM cluster_totals WHERE cluster_id = ?1;
 -- name: report_get
 SELECT r.flags, r.time_ms, r.delay_ms, r.duration_ms, r.weight_above, r.cpu, r.memory, r.client_id,
     r.addresses, r.stack_id, a.bundle_id, coalesce(s.cluster_id, 0), s.state,
-    b.value, b.value2, d.value, d.value2, o.value, o.value2, p.value, w.value, t.value
+    b.value, b.value2, d.value, d.value2, o.value, o.value2, p.value, w.value, t.value, c.category
 FROM reports r JOIN stacks s ON s.id = r.stack_id JOIN apps a ON a.id = s.app_id
     JOIN dict b ON b.id = r.build_id JOIN dict d ON d.id = r.device_id
     JOIN dict o ON o.id = r.os_id JOIN dict p ON p.id = r.page_id JOIN dict w ON w.id = r.path_id
-    LEFT JOIN dict t ON t.id = r.threshold_id
+    LEFT JOIN clusters c ON c.id = s.cluster_id LEFT JOIN dict t ON t.id = r.threshold_id
 WHERE r.id = ?1;
 
 -- name: report_extra_get

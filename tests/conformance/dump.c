@@ -320,6 +320,7 @@ static void dump_report(struct dump *d, const struct report_row *r)
                r->version, r->build, r->device, r->os_version, r->os_build, r->arch, r->page,
                r->path, text(r->stack_skipped), text(r->tags), r->cpu_usage, r->memory_usage,
                r->frame_gap_count, r->has_stack, r->sample_count, r->thread_count);
+    buf_printf(d->out, "   category %s\n", text(r->category));
     if (r->finding.has_culprit)
         buf_printf(d->out, "   culprit %u %lld/%lld %.6f\n", r->finding.sample,
                    (long long)r->finding.stage_ms, (long long)r->finding.total_ms,
