@@ -156,7 +156,8 @@ enum err finding_json_print(struct http_request *r, const struct read_tools *too
                             const struct report_row *row, struct error *err)
 {
     struct report_finding f;
-    enum err rc = report_finding_of(r->services->rules, row, true, tools->arena, &f, err);
+    enum err rc =
+        report_finding_of(live_rules_now(r->services->rules), row, true, tools->arena, &f, err);
     if (rc != ERR_OK)
         return rc;
     print_culprit(j, row, &f);
