@@ -9,6 +9,7 @@
 #include "storage/read_hours.h"
 #include "storage/read_stack_weights.h"
 #include "storage/read_trend.h"
+#include "tests/conformance/dump_merges.h"
 #include "tests/conformance/suite.h"
 
 struct dump {
@@ -622,6 +623,7 @@ void dump_storage(struct storage_reader *r, const char *const *ids, size_t id_co
     dump_lists(&d);
     dump_clusters_by_id(&d, max_cluster);
     dump_reports(&d, ids, id_count);
+    dump_merges(r, max_cluster, out);
     buf_puts(out, "app\n");
     dump_weights(&d, 0);
     for (uint64_t id = 1; id <= max_cluster && id <= 4; id++)

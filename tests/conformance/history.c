@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/conformance/dump.h"
+#include "tests/conformance/history_merges.h"
 
 #define DAY       ((int64_t)86400000)
 #define BATCH_MAX 12
@@ -30,6 +31,11 @@ static uint32_t draw(struct history *h, uint32_t below)
 {
     h->state = h->state * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(h->state >> 33) % below;
+}
+
+uint32_t history_draw(struct history *h, uint32_t below)
+{
+    return draw(h, below);
 }
 
 static const char *fresh_id(struct history *h)
@@ -492,6 +498,8 @@ void history_step(struct history *h, struct suite *a, struct suite *b)
         store_both(h, a, b);
     if (draw(h, 3) == 0)
         apply_both(h, make_cluster_state, a, b);
+    if (draw(h, 2) == 0)
+        history_merges_step(h, a, b);
     if (draw(h, 3) == 0)
         h->now_ms += (int64_t)draw(h, 30) * 3600000;
     if (what < 4)

@@ -26,6 +26,8 @@ void history_init(struct history *h, uint64_t seed);
 void history_done(struct history *h);
 /* One step on both. */
 void history_step(struct history *h, struct suite *a, struct suite *b);
+/* Below that number, from the history's generator. */
+uint32_t history_draw(struct history *h, uint32_t below);
 /* Fails the test with the first line that differs. */
 void history_compare(struct history *h, struct suite *a, struct suite *b, const char *when);
 

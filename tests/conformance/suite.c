@@ -388,11 +388,24 @@ static void fill_frame(struct arena *arena, const struct raw_frame *raw, bool pr
     }
 }
 
-static void key_of(const char *text, uint8_t key[16])
+void suite_key(const char *text, uint8_t key[16])
 {
     uint8_t digest[SHA256_SIZE];
     sha256_of(text, strlen(text), digest);
     memcpy(key, digest, 16);
+}
+
+static uint64_t overlay_of(struct suite *s, struct arena *arena, const char *bundle_id)
+{
+    struct error err = {0};
+    struct overlay_row *rows = NULL;
+    size_t count = 0;
+    expect(read_overlays(s->reader, 0, arena, &rows, &count, &err), &err);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(rows[i].bundle_id, bundle_id) == 0)
+            return rows[i].version;
+    }
+    return 0;
 }
 
 static void answer(struct suite *s, struct arena *arena, const struct pending_stack *p,
@@ -425,6 +438,7 @@ static void answer(struct suite *s, struct arena *arena, const struct pending_st
     bool named = frames[0].frame_count > 0 || p->give_up;
     r->stack_id = p->stack_id;
     r->generation = p->generation;
+    r->overlay = overlay_of(s, arena, p->bundle_id);
     r->stack = stack;
     r->missing = missing;
     r->provisional = !named;
@@ -440,8 +454,8 @@ static void answer(struct suite *s, struct arena *arena, const struct pending_st
     r->image = frames[0].image_name;
     r->category = named && raw.frames[0].offset / 32 % 2 ? "lock" : "unknown";
     r->hidden = named && strcmp(r->title, "f130()") == 0;
-    key_of(r->key_text, r->key);
-    key_of(r->title, r->variant);
+    suite_key(r->key_text, r->key);
+    suite_key(r->title, r->variant);
 }
 
 struct write_op *suite_resolution(struct suite *s)

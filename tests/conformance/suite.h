@@ -102,6 +102,8 @@ size_t suite_resolve(struct suite *s);
 /* One page of pending stacks as a resolution op, not applied. NULL: none. */
 struct write_op *suite_resolution(struct suite *s);
 #define SUITE_RULES "rules-1"
+/* The key that the resolver gives to stacks of a title. */
+void suite_key(const char *title, uint8_t key[16]);
 
 /* The job of findings: of a report's samples the one whose stack shows the greatest name stands for
  * it, the last of equal ones; reports with a pending stack are told nothing. One page of at most
@@ -178,6 +180,15 @@ extern const size_t suite_case_count;
     X(snapshot_of_a_reader)                                                                        \
     X(deadline_of_a_reader)                                                                        \
     X(limits_and_cursors_are_checked)                                                              \
+    X(merged_by_hand)                                                                              \
+    X(merges_are_refused)                                                                          \
+    X(parts_set_apart)                                                                             \
+    X(epochs_merge)                                                                                \
+    X(hand_goes_first)                                                                             \
+    X(overlays_make_answers_late)                                                                  \
+    X(keys_made_anew)                                                                              \
+    X(work_is_remembered)                                                                          \
+    X(retention_within_parts)                                                                      \
     X(statistics)                                                                                  \
     X(hours_add_up)                                                                                \
     X(hours_follow_their_stacks)                                                                   \
