@@ -60,7 +60,9 @@ static enum err fill_names(struct finder *f, const struct stack_row *stack, stru
     for (size_t i = 0; i < v.fate_count; i++) {
         const struct frame_fate *fate = &v.fates[i];
         const struct resolved_frame *raw = &stack->resolved.frames[fate->raw_index];
-        bool dropped = fate->rule && strncmp(fate->rule, "drop", 4) == 0;
+        bool dropped = strncmp(fate->rule, "drop", 4) == 0;
+        if (strcmp(fate->rule, "beyond the boundary") == 0)
+            break;
         bool bare_leaf = fate->raw_index == 0 && raw->frame_count == 0 && stack->resolved.count > 1;
         if (!fate->in_app || dropped || bare_leaf)
             continue;

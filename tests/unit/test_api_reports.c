@@ -1,4 +1,4 @@
-/* Covers: server/http/api_reports.c server/http/report_json.c */
+/* Covers: server/http/api_reports.c server/http/report_json.c server/http/finding_json.c */
 #include "server/http/api.h"
 
 #include <pthread.h>
