@@ -79,6 +79,7 @@ struct frame {
     uint32_t line;        /* 0: none */
     bool inlined;         /* inlined into the next frame of the same raw frame */
     bool local;           /* function known not to be external (C static): key takes its file */
+    uint64_t from_start;  /* of what was looked up, from the function's start; symbolizer's own */
 };
 
 struct resolved_frame {
@@ -87,6 +88,9 @@ struct resolved_frame {
     bool approximate;
     bool in_app;    /* its image is not known to be the system's; rules have the last word */
     bool has_index; /* a symbol index was there (status OUT_OF_RANGE or RESOLVED by it) */
+    /* The address minus the start of the (outermost) function, where an index has one. */
+    bool has_function_offset;
+    uint64_t function_offset;
     const char *image_name; /* "Shop", NULL when the image is not known */
     /* Where an IMAGE_GROUP frame was placed at last; else the raw values. */
     struct uuid image;

@@ -145,7 +145,7 @@ static void drop_work(struct blob_store *b, const char *path, const char *name)
 
 enum err blob_store_open(const char *dir, struct blob_store **ret, struct error *err)
 {
-    static const char *const folders[] = {"", "symbols", "objects", "spool", "work"};
+    static const char *const folders[] = {"", "symbols", "objects", "maps", "spool", "work"};
     enum err rc = ERR_OK;
     char path[PATH_MAX];
     struct blob_store *b = calloc(1, sizeof(*b));
@@ -260,6 +260,66 @@ enum err blob_store_keep_index(struct blob_store *b, const char *from, const str
     char to[PATH_MAX];
     blob_store_object_index_path(b, uuid, sha256, to, sizeof(to));
     return install(b, from, to, "symbols", err);
+}
+
+bool blob_store_maps_path(const struct blob_store *b, char *path, size_t size)
+{
+    return path_of(b, path, size, "maps", "");
+}
+
+/* The maps as they are: how many, how large, and which is the oldest. */
+struct maps_census {
+    size_t count;
+    uint64_t bytes;
+    struct timespec oldest;
+    char path[PATH_MAX];
+};
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+static void count_maps(const char *dir, struct maps_census *ret)
+{
+    DIR *d = opendir(dir);
+    memset(ret, 0, sizeof(*ret));
+    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
+        char path[PATH_MAX];
+        struct stat st;
+        int n = snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+        if (e->d_name[0] == '.' || n < 0 || (size_t)n >= sizeof(path) || lstat(path, &st) != 0)
+            continue;
+        if (ret->count++ == 0 || is_before(&st.st_mtim, &ret->oldest)) {
+            ret->oldest = st.st_mtim;
+            memcpy(ret->path, path, sizeof(path));
+        }
+        ret->bytes += (uint64_t)st.st_size;
+    }
+    if (d)
+        closedir(d);
+}
+
+enum err blob_store_install_map(struct blob_store *b, const char *from, const struct uuid *uuid,
+                                bool link, struct error *err)
+{
+    char text[UUID_TEXT_SIZE];
+    char name[UUID_TEXT_SIZE + 16];
+    char to[PATH_MAX];
+    char dir[PATH_MAX];
+    struct maps_census census;
+    snprintf(name, sizeof(name), "%s%s", uuid_format(uuid, text), link ? ".plist" : ".bcsymbolmap");
+    path_of(b, to, sizeof(to), "maps", name);
+    path_of(b, dir, sizeof(dir), "maps", "");
+    enum err rc = install(b, from, to, "", err);
+    for (bool many = true; rc == ERR_OK && many;) {
+        count_maps(dir, &census);
+        many = census.count > 1 &&
+               (census.count > BLOB_MAPS_MAX || census.bytes > BLOB_MAPS_BYTES_MAX);
+        if (many && unlink(census.path) != 0 && errno != ENOENT)
+            rc = error_errno(err, errno, "cannot remove a symbol map");
+    }
+    return rc;
 }
 
 static void folder_of(const char *path, char *dir, size_t size)

@@ -1,7 +1,7 @@
 /*
  * blob_store - the files beside the database: index files, object files, the spool.
  *
- * Purpose: one folder: `symbols/ab/UUID.gsym`, `objects/ab/SHA256`, `spool/…`. Named so that an
+ * Purpose: one folder: `symbols/ab/UUID.gsym`, `objects/ab/SHA256`, `maps/…`, `spool/…`. Named so that an
  * object store can stand behind the same calls later. Several objects may have one UUID: the index of
  * each is `symbols/ab/UUID.SHA256.gsym`, and `UUID.gsym` is a link to the one in use.
  *
@@ -23,6 +23,9 @@
 #include "base/uuid.h"
 
 struct blob_store;
+
+#define BLOB_MAPS_MAX       4096
+#define BLOB_MAPS_BYTES_MAX ((uint64_t)1 << 30)
 
 /* Makes the folders (mode 0750). */
 enum err blob_store_open(const char *dir, struct blob_store **ret, struct error *err);
@@ -61,6 +64,12 @@ enum err blob_store_use_index(struct blob_store *b, const struct uuid *uuid,
 enum err blob_store_prune_indexes(struct blob_store *b, const struct uuid *uuid,
                                   const uint8_t (*keep)[SHA256_SIZE], size_t count,
                                   struct error *err);
+/* The folder of symbol maps (`UUID.bcsymbolmap`) and of links to them (`UUID.plist`). */
+bool blob_store_maps_path(const struct blob_store *b, char *path, size_t size);
+/* Moves one into place. The oldest go when there are more than BLOB_MAPS_MAX, or than
+ * BLOB_MAPS_BYTES_MAX together. */
+enum err blob_store_install_map(struct blob_store *b, const char *from, const struct uuid *uuid,
+                                bool link, struct error *err);
 /* A file for an upload: "N-RANDOM.part", opened for writing, close-on-exec. */
 enum err blob_store_spool_create(struct blob_store *b, char *ret_name, size_t name_size,
                                  int *ret_fd, struct error *err);

@@ -13,6 +13,7 @@
 #define RAW_HAS_INDEX   0x10
 #define RAW_NAMED_IMAGE 0x20
 #define RAW_PLACED      0x40 /* image and offset differ from the raw frame's */
+#define RAW_FUNCTION    0x80 /* the offset from its function's start is known */
 
 /* Bits of a frame's first byte. */
 #define FRAME_INLINED   0x01
@@ -97,7 +98,8 @@ static enum err put_raw_frame(const struct resolved_frame *r, struct last_name *
     bool placed = !uuid_equal(&r->image, &r->raw.image) || r->offset != r->raw.offset;
     buf_u8(out, (uint8_t)((uint8_t)r->status | (r->approximate ? RAW_APPROXIMATE : 0) |
                           (r->in_app ? RAW_IN_APP : 0) | (r->has_index ? RAW_HAS_INDEX : 0) |
-                          (r->image_name ? RAW_NAMED_IMAGE : 0) | (placed ? RAW_PLACED : 0)));
+                          (r->image_name ? RAW_NAMED_IMAGE : 0) | (placed ? RAW_PLACED : 0) |
+                          (r->has_function_offset ? RAW_FUNCTION : 0)));
     enum err rc =
         r->image_name ? put_image_name(r->image_name, image, name_id, ctx, out, err) : ERR_OK;
     if (rc)
@@ -106,6 +108,8 @@ static enum err put_raw_frame(const struct resolved_frame *r, struct last_name *
         buf_put(out, &r->image, sizeof(r->image));
         buf_uleb(out, r->offset);
     }
+    if (r->has_function_offset)
+        buf_uleb(out, r->function_offset);
     buf_uleb(out, r->frame_count);
     for (size_t i = 0; i < r->frame_count && !rc; i++)
         rc = put_frame(r, &r->frames[i], name_id, ctx, out, err);
@@ -205,6 +209,9 @@ static enum err get_raw_frame(struct decoder *d, const struct raw_frame *raw,
         memcpy(&r->image, image, sizeof(r->image));
         r->offset = cursor_uleb(&d->c);
     }
+    r->has_function_offset = bits & RAW_FUNCTION;
+    if (r->has_function_offset)
+        r->function_offset = cursor_uleb(&d->c);
     uint64_t count = cursor_uleb(&d->c);
     if (d->c.overrun || count > FRAMES_MAX || count > cursor_left(&d->c))
         return damaged(err);
@@ -239,6 +246,12 @@ enum err frames_blob_decode(const struct raw_stack *raw, const void *data, size_
     return ERR_OK;
 }
 
+/* What the store hid has no name, though its file and line may be known. */
+static bool is_named(const struct resolved_frame *r)
+{
+    return r->frame_count > 0 && strcmp(r->frames[0].function, "<hidden>") != 0;
+}
+
 void frames_count_app(const struct resolved_stack *s, uint32_t *ret_app, uint32_t *ret_named)
 {
     *ret_app = 0;
@@ -246,7 +259,7 @@ void frames_count_app(const struct resolved_stack *s, uint32_t *ret_app, uint32_
     for (size_t i = 0; i < s->count; i++) {
         if (s->frames[i].in_app) {
             (*ret_app)++;
-            *ret_named += s->frames[i].frame_count > 0;
+            *ret_named += is_named(&s->frames[i]);
         }
     }
 }

@@ -357,6 +357,7 @@ const struct storage_backend storage_backend_memory = {
     .read_uploads_waiting = mem_read_uploads_waiting,
     .read_symbols_present = mem_read_symbols_present,
     .read_symbols = mem_read_symbols,
+    .read_known_objects = mem_read_known_objects,
     .read_symbol = mem_read_symbol,
     .read_refits = mem_read_refits,
     .read_idle_objects = mem_read_idle_objects,

@@ -271,6 +271,26 @@ enum err mem_read_symbols(struct storage_reader *r, const char *bundle_id, size_
     return ERR_OK;
 }
 
+enum err mem_read_known_objects(struct storage_reader *r, struct arena *arena,
+                                struct known_object **ret, size_t *ret_count, struct error *err)
+{
+    const struct mem_state *s = mem_read_state(r);
+    size_t count = 0;
+    struct known_object *list = arena_array(arena, s->slices_count + 1, sizeof(*list));
+    if (!list)
+        return mem_no_memory(err);
+    for (size_t i = 0; i < s->slices_count && count < KNOWN_OBJECTS_MAX; i++) {
+        const struct slice_row *x = &s->slices[i].row;
+        if (!x->current || x->lost)
+            continue;
+        list[count].uuid = x->uuid;
+        memcpy(list[count++].sha256, x->object_sha256, SHA256_SIZE);
+    }
+    *ret = list;
+    *ret_count = count;
+    return ERR_OK;
+}
+
 enum err mem_read_symbol(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
                          struct slice_row **ret, size_t *ret_count, struct error *err)
 {

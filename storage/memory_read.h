@@ -64,6 +64,8 @@ enum err mem_read_symbols_present(struct storage_reader *r, const struct uuid *u
 enum err mem_read_symbols(struct storage_reader *r, const char *bundle_id, size_t limit,
                           const char *cursor, struct arena *arena, struct slice_row **ret,
                           size_t *ret_count, const char **ret_next, struct error *err);
+enum err mem_read_known_objects(struct storage_reader *r, struct arena *arena,
+                                struct known_object **ret, size_t *ret_count, struct error *err);
 enum err mem_read_symbol(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
                          struct slice_row **ret, size_t *ret_count, struct error *err);
 /* memory_read_store.c */

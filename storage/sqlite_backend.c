@@ -225,6 +225,7 @@ const struct storage_backend storage_backend_sqlite = {
     .read_uploads_waiting = sqlite_read_uploads_waiting,
     .read_symbols_present = sqlite_read_symbols_present,
     .read_symbols = sqlite_read_symbols,
+    .read_known_objects = sqlite_read_known_objects,
     .read_symbol = sqlite_read_symbol,
     .read_refits = sqlite_read_refits,
     .read_idle_objects = sqlite_read_idle_objects,

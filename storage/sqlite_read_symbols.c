@@ -186,6 +186,33 @@ enum err sqlite_read_symbols(struct storage_reader *base, const char *bundle_id,
     return ERR_OK;
 }
 
+enum err sqlite_read_known_objects(struct storage_reader *base, struct arena *arena,
+                                   struct known_object **ret, size_t *ret_count, struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(base)->conn;
+    struct known_object *list = NULL;
+    size_t count = 0, room = 0;
+    bool row = true;
+    enum err rc = ERR_OK;
+    sqlite3_stmt *st = sql_start(c, SQL_OBJECTS_KNOWN, err, sql_int((int64_t)KNOWN_OBJECTS_MAX));
+    if (!st)
+        return err->code;
+    while (!(rc = sql_step(c, st, &row, err)) && row) {
+        if (!arena_room(arena, (void **)&list, count, &room, sizeof(*list))) {
+            sql_end(st);
+            return error_set(err, ERR_NO_MEMORY, "no memory for a list of objects");
+        }
+        sql_column_fixed(st, 0, &list[count].uuid, sizeof(list[count].uuid));
+        sql_column_fixed(st, 1, list[count].sha256, SHA256_SIZE);
+        count++;
+    }
+    if (rc)
+        return rc;
+    *ret = list;
+    *ret_count = count;
+    return ERR_OK;
+}
+
 enum err sqlite_read_symbol(struct storage_reader *base, const struct uuid *uuid,
                             struct arena *arena, struct slice_row **ret, size_t *ret_count,
                             struct error *err)

@@ -178,6 +178,17 @@ enum err read_symbol(struct storage_reader *r, const struct uuid *uuid, struct a
     return rc;
 }
 
+enum err read_known_objects(struct storage_reader *r, struct arena *arena,
+                            struct known_object **ret, size_t *ret_count, struct error *err)
+{
+    enum err rc = r->backend->read_begin(r, err);
+    if (rc)
+        return rc;
+    rc = r->backend->read_known_objects(r, arena, ret, ret_count, err);
+    r->backend->read_end(r);
+    return rc;
+}
+
 enum err read_missing(struct storage_reader *r, const char *bundle_id, size_t limit,
                       const char *cursor, struct arena *arena, struct missing_row **ret,
                       size_t *ret_count, const char **ret_next, struct error *err)

@@ -127,6 +127,14 @@ struct upload_row {
 
 enum err read_upload(struct storage_reader *r, uint64_t id, struct arena *arena,
                      struct upload_row *ret, struct error *err);
+/* Digests of the objects whose indexes are in use, at most KNOWN_OBJECTS_MAX. */
+#define KNOWN_OBJECTS_MAX ((size_t)1 << 20)
+struct known_object {
+    struct uuid uuid;
+    uint8_t sha256[SHA256_SIZE];
+};
+enum err read_known_objects(struct storage_reader *r, struct arena *arena,
+                            struct known_object **ret, size_t *ret_count, struct error *err);
 /* The newest indexed upload of a body with that SHA-256 whose slices are all still there, none of
  * them lost. */
 enum err read_upload_by_sha256(struct storage_reader *r, const uint8_t sha256[SHA256_SIZE],

@@ -290,6 +290,12 @@ const struct gsym_info *gsym_info(const struct gsym *g)
     return &g->info;
 }
 
+bool gsym_hides_names(const struct gsym *g)
+{
+    static const char hidden[] = "__hidden#";
+    return g->names.size > 0 && memmem(g->names.data, g->names.size, hidden, sizeof(hidden) - 1);
+}
+
 /* --- lookup -------------------------------------------------------------------------------- */
 
 /* How many of the functions start at `offset` or before. */
@@ -427,6 +433,7 @@ size_t gsym_lookup(const struct gsym *g, uint64_t address, struct gsym_frame *re
             set_name(g, call->name, f);
             set_position(g, row.file, row.line, f);
             f->inlined = true;
+            f->from_start = address - function;
         }
         row = (struct gsym_row){call->call_file, call->call_line};
     }
@@ -440,6 +447,7 @@ size_t gsym_lookup(const struct gsym *g, uint64_t address, struct gsym_frame *re
     set_name(g, r.name, f);
     set_position(g, row.file, row.line, f);
     f->inlined = false;
+    f->from_start = address - function;
     return count;
 }
 

@@ -45,6 +45,7 @@ struct gsym_frame {
     const char *directory; /* NULL or "" when there is none */
     const char *base;      /* NULL: no file */
     uint32_t line;         /* 0: none */
+    uint64_t from_start;   /* of the address, from the start of the function around */
     bool inlined;
     bool local;
 };
@@ -59,6 +60,9 @@ const struct gsym_info *gsym_info(const struct gsym *g);
 
 /* Every table, record and name, and the CRC. ERR_FORMAT names the place. */
 enum err gsym_check(const struct gsym *g, struct error *err);
+
+/* Whether names or files are hidden in it (`__hidden#N_`), for want of their symbol map. */
+bool gsym_hides_names(const struct gsym *g);
 
 /* `address` is a lookup address (as the linker gave it). The number of frames, 0 when no function
  * covers it; `ret` has room for `max` frames. */

@@ -108,6 +108,7 @@ static size_t read_frames(struct symbolizer *s, const struct gsym *g, uint64_t a
         to->line = hidden ? 0 : from->line;
         to->inlined = from->inlined;
         to->local = from->local;
+        to->from_start = from->from_start;
     }
     *ret_at = at;
     return count;
@@ -297,6 +298,10 @@ static enum err look_up(struct job *j, struct stack_image *image, struct resolve
     }
     if (count > 0 && !f->frames)
         return error_set(err, ERR_NO_MEMORY, "no memory for the frames of a stack");
+    if (count > 0) {
+        f->has_function_offset = true;
+        f->function_offset = f->frames[0].from_start + (f->raw.kind == FRAME_RETURN);
+    }
     f->has_index = true;
     f->frame_count = count;
     f->status = count > 0 ? FRAME_RESOLVED : FRAME_OUT_OF_RANGE;

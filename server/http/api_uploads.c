@@ -78,13 +78,13 @@ static int status_of(const struct upload_row *rows, size_t count)
 static void print_rows(struct jout *j, const struct upload_row *rows, size_t count)
 {
     if (count == 1) {
-        symbols_json_upload(j, &rows[0]);
+        symbols_json_upload(j, &rows[0], 0, SYMBOLS_JSON_SLICES_MAX);
         return;
     }
     jout_array(j, "uploads");
     for (size_t i = 0; i < count; i++) {
         jout_object(j, NULL);
-        symbols_json_upload(j, &rows[i]);
+        symbols_json_upload(j, &rows[i], 0, SYMBOLS_JSON_SLICES_MAX);
         jout_end_object(j);
     }
     jout_end_array(j);
@@ -342,14 +342,35 @@ static enum err upload_piece(struct http_request *r, const void *data, size_t le
 
 const struct body_stream api_symbols_stream = {.data = upload_piece, .abort = upload_abort};
 
+/* A page of an upload's slices; all that one answer takes, unless it is asked otherwise. */
+static enum err read_page(const struct http_request *r, size_t *ret_limit, uint64_t *ret_after,
+                          struct error *err)
+{
+    const char *cursor = NULL;
+    size_t limit = 0;
+    int64_t after = 0;
+    enum err rc = query_page(&r->query, &limit, &cursor, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (cursor && (!query_parse_int(cursor, &after) || after < 0))
+        return error_set(err, ERR_INVALID, "this cursor is not one of ours");
+    if (query_text(&r->query, "limit"))
+        *ret_limit = limit;
+    *ret_after = (uint64_t)after;
+    return ERR_OK;
+}
+
 enum err api_get_upload(struct http_request *r, const struct read_tools *tools, struct error *err)
 {
     struct upload_row row;
-    uint64_t id = 0;
+    uint64_t id = 0, after = 0;
+    size_t limit = SYMBOLS_JSON_SLICES_MAX;
     struct jout j;
     if (piece_id_parse(r->params[0], NULL))
         return api_get_open_upload(r, tools, err);
     enum err rc = api_id(r, 0, &id, err);
+    if (rc == ERR_OK)
+        rc = read_page(r, &limit, &after, err);
     if (rc == ERR_OK)
         rc = read_upload(tools->storage, id, tools->arena, &row, err);
     if (rc == ERR_NOT_FOUND || (rc == ERR_OK && !api_sees(r, row.bundle_id)))
@@ -358,7 +379,7 @@ enum err api_get_upload(struct http_request *r, const struct read_tools *tools, 
         return rc;
     jout_init(&j, http_reply(r, 200, TYPE_JSON));
     jout_object(&j, NULL);
-    symbols_json_upload(&j, &row);
+    symbols_json_upload(&j, &row, after, limit);
     jout_end_object(&j);
     return ERR_OK;
 }

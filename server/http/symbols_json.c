@@ -1,5 +1,8 @@
 #include "server/http/symbols_json.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 static void print_slice(struct jout *j, const struct slice_row *s)
 {
     jout_uuid(j, "uuid", &s->uuid);
@@ -17,21 +20,33 @@ static void print_slice(struct jout *j, const struct slice_row *s)
                         : s->reason);
 }
 
-void symbols_json_upload(struct jout *j, const struct upload_row *row)
+void symbols_json_upload(struct jout *j, const struct upload_row *row, uint64_t after, size_t limit)
 {
+    size_t first = 0, indexed = 0;
     jout_uint(j, "upload_id", row->id);
     jout_string(j, "state", upload_state_name(row->state));
     if (row->state != UPLOAD_INDEXED && row->state != UPLOAD_FAILED)
         return;
     jout_string(j, "reason", row->reason);
     jout_array(j, "slices");
-    for (size_t i = 0; i < row->slice_count; i++) {
+    while (first < row->slice_count && row->slices[first].id <= after)
+        first++;
+    size_t end = row->slice_count - first > limit ? first + limit : row->slice_count;
+    for (size_t i = first; i < end; i++) {
         jout_object(j, NULL);
         print_slice(j, &row->slices[i]);
         jout_text(j, "member", row->slices[i].member);
         jout_end_object(j);
     }
     jout_end_array(j);
+    for (size_t i = 0; i < row->slice_count; i++)
+        indexed += row->slices[i].indexed;
+    jout_uint(j, "slice_count", row->slice_count);
+    jout_uint(j, "indexed_count", indexed);
+    char cursor[24] = "";
+    if (end < row->slice_count)
+        snprintf(cursor, sizeof(cursor), "%" PRIu64, row->slices[end - 1].id);
+    jout_string(j, "next_cursor", *cursor ? cursor : NULL);
 }
 
 void symbols_json_file(struct jout *j, const struct slice_row *s)

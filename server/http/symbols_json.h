@@ -12,7 +12,11 @@
 #include "storage/storage_read.h"
 
 /* The members of an upload's state without braces; slices once it is indexed or failed. */
-void symbols_json_upload(struct jout *j, const struct upload_row *row);
+/* Slices above `after` (their ids ascend), at most `limit` of them; next_cursor tells whether there
+ * are more. */
+#define SYMBOLS_JSON_SLICES_MAX 1000
+void symbols_json_upload(struct jout *j, const struct upload_row *row, uint64_t after,
+                         size_t limit);
 void symbols_json_file(struct jout *j, const struct slice_row *row);
 
 #endif

@@ -106,7 +106,7 @@ static int start(struct run *r, struct pipes *p)
         argv[n++] = "--objects";
     if (c->nameless)
         argv[n++] = "--nameless";
-    if (c->maps_dir) {
+    if (c->maps_dir && *c->maps_dir) {
         argv[n++] = "--symbol-map";
         argv[n++] = c->maps_dir;
     }

@@ -71,7 +71,7 @@ static bool work_path(const struct index_install *in, const char *name, char *ou
 }
 
 /* The child cannot leave its folder, but what it left there may be a link. */
-static bool is_plain_file(const char *path)
+bool index_file_is_plain(const char *path)
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
@@ -107,7 +107,7 @@ enum err index_file_check(const char *path, struct op_slice *s, struct error *er
 
 static enum err check_work_file(const char *path, struct op_slice *s, struct error *err)
 {
-    if (!is_plain_file(path))
+    if (!index_file_is_plain(path))
         return error_set(err, ERR_FORMAT, "the index file is not there");
     return index_file_check(path, s, err);
 }
@@ -266,7 +266,7 @@ static enum err keep_object(const struct index_install *in, const struct slice_r
     char path[PATH_MAX];
     if (!in->keep_objects || !r->object_sha256[0])
         return ERR_OK;
-    if (work_path(in, r->object_sha256, path, sizeof(path)) && is_plain_file(path)) {
+    if (work_path(in, r->object_sha256, path, sizeof(path)) && index_file_is_plain(path)) {
         enum err rc = blob_store_install_object(in->blobs, path, s->object_sha256, err);
         s->object_kept = rc == ERR_OK;
         return rc;
@@ -316,6 +316,48 @@ static enum err check_all(const struct index_install *in, const struct slice_rep
     return ERR_OK;
 }
 
+/* The same object was indexed before, when the symbol map of its names was at hand. */
+static bool was_restored(const struct index_install *in, const struct op_slice *s)
+{
+    char path[PATH_MAX];
+    struct op_slice told = {.uuid = s->uuid};
+    struct gsym *g = NULL;
+    if (!blob_store_object_index_path(in->blobs, &s->uuid, s->object_sha256, path, sizeof(path)) ||
+        index_file_check(path, &told, NULL) != ERR_OK || gsym_open(path, &g, NULL) != ERR_OK)
+        return false;
+    bool restored = !gsym_hides_names(g);
+    gsym_close(g);
+    return restored;
+}
+
+/* An object that was not indexed anew: what is known of it. */
+static enum err take_known(const struct index_install *in, struct op_slice *s, struct arena *arena,
+                           struct error *err)
+{
+    struct slice_row *rows = NULL;
+    size_t count = 0;
+    char path[PATH_MAX];
+    enum err rc = read_symbol(in->reader, &s->uuid, arena, &rows, &count, err);
+    if (rc != ERR_OK && rc != ERR_NOT_FOUND)
+        return rc;
+    s->reason = "the index of this object was not made anew, and is gone since; send it again";
+    for (size_t i = 0; i < count && !s->indexed; i++) {
+        const struct slice_row *row = &rows[i];
+        if (!row->indexed || row->lost ||
+            memcmp(row->object_sha256, s->object_sha256, SHA256_SIZE) != 0)
+            continue;
+        s->indexed = true;
+        s->reason = "known: this object was indexed before";
+        s->functions = row->functions;
+        s->lines = row->lines;
+        s->inlines = row->inlines;
+        s->index_bytes = row->index_bytes;
+        s->object_kept = blob_store_object_path(in->blobs, s->object_sha256, path, sizeof(path)) &&
+                         access(path, R_OK) == 0;
+    }
+    return ERR_OK;
+}
+
 static enum err install_slice(const struct index_install *in, const struct slice_report *r,
                               bool outdone, size_t index, struct arena *arena,
                               struct installed *all, struct error *err)
@@ -332,6 +374,10 @@ static enum err install_slice(const struct index_install *in, const struct slice
         rc = find_current(in, &s->uuid, arena, current, err);
     if (rc != ERR_OK)
         return rc;
+    if (r->hidden > 0 && was_restored(in, s)) {
+        s->reason = "the index of this object has the names that are hidden in it";
+        return ERR_OK;
+    }
     if (outdone)
         s->reason = "another object of this upload has the same UUID and has more";
     else
@@ -355,7 +401,10 @@ enum err index_install(const struct index_install *in, const struct slice_report
     if (rc == ERR_OK) /* before the first file leaves the folder */
         rc = find_outdone(in, reports, ret, arena, outdone, err);
     for (size_t i = 0; rc == ERR_OK && i < count; i++) {
-        if (ret->slices[i].indexed)
+        if (reports[i].state == SLICE_KNOWN) {
+            rc = take_known(in, &ret->slices[i], arena, err);
+            ret->indexed += ret->slices[i].indexed;
+        } else if (ret->slices[i].indexed)
             rc = install_slice(in, &reports[i], outdone[i], i, arena, ret, err);
     }
     return rc;

@@ -49,6 +49,8 @@ enum err index_install(const struct index_install *in, const struct slice_report
 /* A whole look at an index file: is it one of `s->uuid`, sound and of this version? Sets in `s` what
  * the file says itself. */
 enum err index_file_check(const char *path, struct op_slice *s, struct error *err);
+/* What the child left may be a link. */
+bool index_file_is_plain(const char *path);
 /* Whether the UUID's index is in the store and whole; reads all of it. */
 bool index_is_sound(const struct blob_store *blobs, const struct uuid *uuid);
 /* The same slices as failed ones, for an upload that failed as a whole. */

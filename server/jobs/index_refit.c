@@ -118,6 +118,7 @@ static enum err make_in(const struct index_refit *in, const struct candidate *c,
     child.upload = c->object;
     child.out_dir = work_dir;
     child.keep_objects = false;
+    child.nameless = c->row->system;
     memcpy(child.sha256, c->row->object_sha256, SHA256_SIZE);
     enum err rc = index_child_run(&child, arena, &told, err);
     const struct slice_report *s = rc == ERR_OK ? slice_of(&told, &c->row->uuid) : NULL;

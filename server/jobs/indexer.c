@@ -27,6 +27,7 @@
 #include "server/jobs/indexer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
@@ -36,11 +37,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "server/jobs/index_child.h"
 #include "server/jobs/index_install.h"
 #include "server/jobs/index_refit.h"
+#include "server/jobs/index_restore.h"
 #include "server/jobs/waiters.h"
 #include "storage/storage_read.h"
 
@@ -50,7 +53,7 @@
 #define USES_MAX   256        /* fetches noted between two looks; more are not */
 #define REFITS     UINT64_MAX /* waiters' key: no UUID is queued */
 #define WORK_ARENA ((size_t)256 * 1024 * 1024)
-#define WAIT_ARENA ((size_t)16 * 1024 * 1024)
+#define WAIT_ARENA ((size_t)128 * 1024 * 1024)
 #define OP_ARENA   ((size_t)64 * 1024)
 #define BATCH_FROM 16 /* slices, above which files are synced together */
 
@@ -67,6 +70,7 @@ struct indexer {
     struct arena *arena;     /* of one upload */
     uint64_t failed_id;      /* the upload that had to wait last; the thread's own */
     struct uuid failed_uuid; /* so of refits */
+    char maps_dir[PATH_MAX]; /* the store's symbol maps */
     int stop_fd;             /* an eventfd, readable once the indexer stops */
 
     pthread_mutex_t lock;
@@ -242,7 +246,8 @@ static enum err fail_upload(struct indexer *x, const struct upload_row *row,
 }
 
 static enum err finish_upload(struct indexer *x, const struct upload_row *row, const char *work_dir,
-                              const struct index_child_result *told, struct error *err)
+                              const struct index_child_result *told, const char *note,
+                              struct error *err)
 {
     struct index_install in = {.reader = x->reader,
                                .blobs = x->blobs,
@@ -260,7 +265,7 @@ static enum err finish_upload(struct indexer *x, const struct upload_row *row, c
         rc = blob_store_batch_end(x->blobs, rc, err);
     if (rc != ERR_OK)
         return rc;
-    if (what.indexed == 0) {
+    if (what.indexed == 0 && !(note && what.count == 0)) {
         const char *reason = what.slices[0].reason;
         return fail_upload(x, row, told->slices, told->slice_count,
                            reason ? reason : "no slice could be indexed", err);
@@ -269,7 +274,7 @@ static enum err finish_upload(struct indexer *x, const struct upload_row *row, c
     if (rc == ERR_OK)
         rc = queue_refits(x, &what, err);
     if (rc == ERR_OK)
-        rc = write_state(x, row->id, UPLOAD_INDEXED, NULL, &what, err);
+        rc = write_state(x, row->id, UPLOAD_INDEXED, note, &what, err);
     if (rc != ERR_OK)
         return rc;
     log_info("upload indexed", "upload=%" PRIu64 " slices=%zu indexed=%zu", row->id, what.count,
@@ -292,7 +297,48 @@ static struct index_child child_of(const struct indexer *x)
                                 .cpu_s = x->options.child_cpu_s,
                                 .wall_s = x->options.child_wall_s,
                                 .keep_objects = x->options.keep_objects,
+                                .maps_dir = x->maps_dir,
                                 .stop_fd = x->stop_fd};
+}
+
+/* Thousands of system libraries are the same from one upload to the next: a list for the child of
+ * objects whose indexes are there. */
+static enum err list_known(struct indexer *x, const char *path, struct error *err)
+{
+    struct known_object *list = NULL;
+    size_t count = 0;
+    char index[PATH_MAX];
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return error_errno(err, errno, "cannot list known objects");
+    enum err rc = read_known_objects(x->reader, x->arena, &list, &count, err);
+    for (size_t i = 0; rc == ERR_OK && i < count; i++) {
+        if (blob_store_index_path(x->blobs, &list[i].uuid, index, sizeof(index)) &&
+            access(index, R_OK) == 0)
+            rc = file_write(fd, list[i].sha256, SHA256_SIZE, "the list of known objects", err);
+    }
+    close(fd);
+    return rc;
+}
+
+/* What is to be said of an upload beside its slices; NULL: nothing. */
+static const char *note_of(struct indexer *x, const struct index_child_result *told,
+                           const char *maps)
+{
+    size_t known = 0;
+    char counts[160] = "";
+    for (size_t i = 0; i < told->slice_count; i++)
+        known += told->slices[i].state == SLICE_KNOWN;
+    if (known > 0)
+        snprintf(counts, sizeof(counts), "%zu of %zu symbol files were known already", known,
+                 told->slice_count);
+    size_t n = strlen(counts);
+    if (told->totals.others > 0)
+        snprintf(counts + n, sizeof(counts) - n, "%s%" PRIu64 " files are no symbol files",
+                 n ? "; " : "", told->totals.others);
+    if (!maps)
+        return *counts ? arena_strdup(x->arena, counts) : NULL;
+    return *counts ? arena_printf(x->arena, "%s; %s", maps, counts) : maps;
 }
 
 static bool is_upload_s_fault(enum err rc)
@@ -312,9 +358,26 @@ static enum err run_child(struct indexer *x, const struct upload_row *row, const
     child.upload = path;
     child.out_dir = work_dir;
     memcpy(child.sha256, row->sha256, SHA256_SIZE);
-    enum err rc = index_child_run(&child, x->arena, &told, err);
+    enum err rc = ERR_OK;
+    const char *maps = NULL;
+    char known[PATH_MAX];
+    if (row->system) {
+        child.nameless = true;
+        child.known = known;
+        int n = snprintf(known, sizeof(known), "%s/known.list", work_dir);
+        rc = n > 0 && (size_t)n < sizeof(known)
+                 ? list_known(x, known, err)
+                 : error_set(err, ERR_IO, "the path of the work folder is too long");
+        if (rc != ERR_OK)
+            return rc;
+    }
+    rc = index_child_run(&child, x->arena, &told, err);
+    if (rc == ERR_OK && told.totals.maps > 0) {
+        const struct index_restore in = {x->reader, x->blobs, work_dir, child_of(x)};
+        rc = index_restore(&in, &told, x->arena, &maps, err);
+    }
     if (rc == ERR_OK)
-        return finish_upload(x, row, work_dir, &told, err);
+        return finish_upload(x, row, work_dir, &told, note_of(x, &told, maps), err);
     if (!is_upload_s_fault(rc))
         return rc;
     struct error why = *err;
@@ -558,6 +621,8 @@ enum err indexer_start(struct storage *storage, struct writer *writer, struct bl
     x->cache = cache;
     x->layouts = layouts;
     x->options = *options;
+    if (!blob_store_maps_path(blobs, x->maps_dir, sizeof(x->maps_dir)))
+        x->maps_dir[0] = 0;
     x->metrics = metrics;
     x->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     enum err rc = make_parts(x, storage, err);

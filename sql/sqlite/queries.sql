@@ -546,6 +546,9 @@ SELECT x.id, x.upload_id, x.uuid, x.name, x.member, x.arch, x.reason, x.indexed,
     u.os_build, x.lost, EXISTS (SELECT 1 FROM objects o WHERE o.sha256 = x.object_sha256)
 FROM slices x JOIN uploads u ON u.id = x.upload_id WHERE x.upload_id = ?1 ORDER BY x.id;
 
+-- name: objects_known
+SELECT uuid, object_sha256 FROM slices WHERE current = 1 AND lost = 0 ORDER BY id DESC LIMIT ?1;
+
 -- name: symbol_get
 SELECT x.id, x.upload_id, x.uuid, x.name, x.member, x.arch, x.reason, x.indexed, x.current,
     x.has_dwarf, x.functions, x.lines, x.inlines, x.index_bytes, x.text_vmaddr, x.text_size,

@@ -1,0 +1,233 @@
+#include "server/jobs/index_restore.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/key_set.h"
+#include "server/jobs/index_install.h"
+#include "symbolizer/gsym_read.h"
+#include "symbolizer/symbol_maps.h"
+
+/* More UUIDs than any app has images; each may cost a run of the child. */
+#define RESTORE_MAX 256
+
+struct work {
+    const struct index_restore *in;
+    struct index_child_result *told;
+    struct arena *arena;
+    struct symbol_maps *maps; /* all that are known */
+    struct key_set settled;   /* UUIDs of the upload, or looked at */
+    struct uuid *wanted;      /* whose index may be made anew */
+    size_t wanted_count;
+    size_t kept, anew, gone;
+    const struct uuid *gone_uuid; /* the first whose object is not there */
+    enum err code;
+    struct error *err;
+};
+
+/* --- into the store --------------------------------------------------------------------------- */
+
+static void want(void *ctx, const struct uuid *uuid)
+{
+    struct work *w = ctx;
+    uint64_t *seen = key_set_at(&w->settled, uuid);
+    if (!seen && w->code == ERR_OK)
+        w->code = error_set(w->err, ERR_NO_MEMORY, "no memory for symbol maps");
+    if (!seen || (*seen)++ > 0 || w->wanted_count == RESTORE_MAX)
+        return;
+    w->wanted[w->wanted_count++] = *uuid;
+}
+
+static enum err keep_file(struct work *w, const char *name, struct error *err)
+{
+    struct uuid uuid;
+    char path[PATH_MAX];
+    enum symbol_map_file kind = symbol_maps_kind(name, &uuid);
+    int n = snprintf(path, sizeof(path), "%s/%s", w->in->work_dir, name);
+    if (kind == SYMBOL_FILE_OTHER || n < 0 || (size_t)n >= sizeof(path) ||
+        !index_file_is_plain(path))
+        return ERR_OK;
+    enum err rc = blob_store_install_map(w->in->blobs, path, &uuid, kind == SYMBOL_FILE_LINK, err);
+    if (rc == ERR_OK && w->wanted_count < RESTORE_MAX)
+        w->wanted[w->wanted_count++] = uuid;
+    w->kept += rc == ERR_OK;
+    return rc;
+}
+
+static enum err keep_files(struct work *w, struct error *err)
+{
+    enum err rc = ERR_OK;
+    const struct dirent *entry;
+    DIR *dir = opendir(w->in->work_dir);
+    if (!dir)
+        return error_errno(err, errno, "cannot read the work folder");
+    while (rc == ERR_OK && (entry = readdir(dir)) != NULL)
+        rc = keep_file(w, entry->d_name, err);
+    closedir(dir);
+    return rc;
+}
+
+/* From the UUIDs of maps and links to those of the images that they are for. */
+static enum err find_images(struct work *w, struct error *err)
+{
+    char folder[PATH_MAX];
+    struct uuid named[RESTORE_MAX];
+    size_t count = w->wanted_count;
+    memcpy(named, w->wanted, count * sizeof(named[0]));
+    w->wanted_count = 0;
+    w->maps = symbol_maps_new();
+    if (!w->maps)
+        return error_set(err, ERR_NO_MEMORY, "no memory for symbol maps");
+    if (!blob_store_maps_path(w->in->blobs, folder, sizeof(folder)))
+        return error_set(err, ERR_INVALID, "the path of the storage folder is too long");
+    enum err rc = symbol_maps_add(w->maps, folder, err);
+    for (size_t i = 0; i < w->told->slice_count && rc == ERR_OK; i++) {
+        const struct slice_report *s = &w->told->slices[i];
+        uint64_t *seen = s->state == SLICE_INDEXED ? key_set_at(&w->settled, &s->uuid) : NULL;
+        if (seen)
+            *seen = 1;
+    }
+    for (size_t i = 0; i < count && rc == ERR_OK; i++) {
+        want(w, &named[i]);
+        symbol_maps_linked(w->maps, &named[i], want, w);
+        rc = w->code;
+    }
+    return rc;
+}
+
+/* --- made anew -------------------------------------------------------------------------------- */
+
+static bool hides_names(const char *path)
+{
+    struct gsym *g = NULL;
+    if (gsym_open(path, &g, NULL) != ERR_OK)
+        return false;
+    bool hidden = gsym_hides_names(g);
+    gsym_close(g);
+    return hidden;
+}
+
+/* The object to be read again; NULL when names are not hidden, or there is none (`gone`). */
+static const struct slice_row *find_row(struct work *w, const struct uuid *uuid, char *object,
+                                        size_t size, struct error *err)
+{
+    struct slice_row *rows = NULL;
+    size_t count = 0;
+    char path[PATH_MAX];
+    w->code = read_symbol(w->in->reader, uuid, w->arena, &rows, &count, err);
+    if (w->code == ERR_NOT_FOUND)
+        w->code = ERR_OK;
+    if (w->code != ERR_OK || count == 0 || !rows[0].indexed ||
+        !blob_store_index_path(w->in->blobs, uuid, path, sizeof(path)) || !hides_names(path))
+        return NULL;
+    if (blob_store_object_path(w->in->blobs, rows[0].object_sha256, object, size) &&
+        access(object, R_OK) == 0)
+        return &rows[0];
+    w->gone++;
+    w->gone_uuid = w->gone_uuid ? w->gone_uuid : uuid;
+    return NULL;
+}
+
+static enum err append(struct work *w, const struct slice_report *s, const struct slice_row *row,
+                       struct error *err)
+{
+    struct index_child_result *told = w->told;
+    struct slice_report *all = arena_array(w->arena, told->slice_count + 1, sizeof(*all));
+    if (!all)
+        return error_set(err, ERR_NO_MEMORY, "no memory for an upload's slices");
+    if (told->slice_count > 0)
+        memcpy(all, told->slices, told->slice_count * sizeof(*all));
+    struct slice_report *added = &all[told->slice_count++];
+    *added = *s;
+    added->name = row->name;
+    added->member = "";
+    if (!added->reason)
+        added->reason = "made anew: a symbol map restored its names";
+    told->slices = all;
+    w->anew++;
+    return ERR_OK;
+}
+
+/* A child that fails says nothing about the upload: the index stays as it was. */
+static enum err make_anew(struct work *w, const struct slice_row *row, const char *object,
+                          struct error *err)
+{
+    struct index_child child = w->in->child;
+    struct index_child_result told = {.slice_count = 0};
+    child.upload = object;
+    child.out_dir = w->in->work_dir;
+    child.keep_objects = false;
+    child.known = NULL;
+    child.nameless = row->system;
+    memcpy(child.sha256, row->object_sha256, SHA256_SIZE);
+    enum err rc = index_child_run(&child, w->arena, &told, err);
+    if (rc == ERR_BUSY || rc == ERR_IO || rc == ERR_NO_MEMORY)
+        return rc;
+    for (size_t i = 0; rc == ERR_OK && i < told.slice_count; i++) {
+        const struct slice_report *s = &told.slices[i];
+        if (s->state == SLICE_INDEXED && uuid_equal(&s->uuid, &row->uuid))
+            return append(w, s, row, err);
+    }
+    return ERR_OK;
+}
+
+static bool has_map(const struct work *w, const struct uuid *uuid)
+{
+    struct symbol_map *map;
+    return symbol_maps_get(w->maps, uuid, &map, NULL) == ERR_OK;
+}
+
+static enum err restore_all(struct work *w, struct error *err)
+{
+    enum err rc = ERR_OK;
+    for (size_t i = 0; i < w->wanted_count && rc == ERR_OK; i++) {
+        char object[PATH_MAX];
+        const struct slice_row *row = find_row(w, &w->wanted[i], object, sizeof(object), err);
+        rc = w->code;
+        if (row && has_map(w, &w->wanted[i]))
+            rc = make_anew(w, row, object, err);
+    }
+    return rc;
+}
+
+static const char *note_of(const struct work *w)
+{
+    char text[UUID_TEXT_SIZE] = "";
+    if (w->gone > 0)
+        return arena_printf(w->arena,
+                            "%zu symbol maps and links are kept; the names of %zu images (%s) stay "
+                            "hidden, as their objects are not kept: send the dSYM again",
+                            w->kept, w->gone, uuid_format(w->gone_uuid, text));
+    if (w->anew > 0)
+        return arena_printf(w->arena, "%zu symbol maps and links are kept, %zu indexes made anew",
+                            w->kept, w->anew);
+    return arena_printf(w->arena, "%zu symbol maps and links are kept", w->kept);
+}
+
+enum err index_restore(const struct index_restore *in, struct index_child_result *told,
+                       struct arena *arena, const char **ret_note, struct error *err)
+{
+    struct work w = {.in = in, .told = told, .arena = arena, .err = err};
+    key_set_init(&w.settled, sizeof(struct uuid), 0);
+    w.wanted = arena_array(arena, RESTORE_MAX, sizeof(*w.wanted));
+    enum err rc = w.wanted ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for symbol maps");
+    if (rc == ERR_OK)
+        rc = keep_files(&w, err);
+    if (rc == ERR_OK)
+        rc = find_images(&w, err);
+    if (rc == ERR_OK)
+        rc = restore_all(&w, err);
+    if (rc == ERR_OK) {
+        *ret_note = note_of(&w);
+        if (!*ret_note)
+            rc = error_set(err, ERR_NO_MEMORY, "no memory for symbol maps");
+    }
+    symbol_maps_free(w.maps);
+    key_set_done(&w.settled);
+    return rc;
+}
