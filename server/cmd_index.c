@@ -337,9 +337,7 @@ static int run(int argc, char **argv)
 const struct cmd cmd_index = {
     .name = "index",
     .help = "symbol files to index files: dSYM, Mach-O, ELF; bare, zip, tar, gzip",
-    .synopsis =
-        "FILE -o DIR [--symbol-map FILE|DIR] [--jobs N] [--objects] [--sha256 HEX]\n"
-        "             [--name NAME] [--nameless] [--keep-maps] [--known FILE] [--limits LIST]",
+    .synopsis = "FILE -o DIR [--symbol-map FILE|DIR] [--jobs N] [--objects] [OPTION...]",
     .details =
         "FILE: a dSYM (folder), an archive with dSYMs at any depth, or an object file.\n"
         "Writes DIR/UUID.gsym for each architecture slice of each object file in FILE\n"
@@ -348,8 +346,8 @@ const struct cmd cmd_index = {
         "failed, or known: see --known), reason (or null; beside \"indexed\" it is a warning),\n"
         "text_vmaddr, text_size, object_sha256 (of a bare object null, without --objects and\n"
         "--sha256), object_bytes, index_file, hidden (names that no symbol map restored),\n"
-        "member (path in the archive). A last line of the state totals says how many symbol maps "
-        "and how many files that are nothing were there.\n"
+        "member (path in the archive). A last line of the state totals says how many\n"
+        "symbol maps and how many files that are nothing were there.\n"
         "\n"
         "Names that the App Store hid (__hidden#12_) are restored by UUID.bcsymbolmap files in\n"
         "FILE (with the UUID.plist of the dSYM, where its UUID is another one), or given:\n"

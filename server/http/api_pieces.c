@@ -77,7 +77,7 @@ enum err api_get_open_upload(struct http_request *r, const struct read_tools *to
         return rc;
     jout_init(&j, http_reply(r, 200, TYPE_JSON));
     jout_object(&j, NULL);
-    symbols_json_upload(&j, &upload);
+    symbols_json_upload(&j, &upload, 0, SYMBOLS_JSON_SLICES_MAX);
     jout_end_object(&j);
     piece_tell_offset(r, row.size);
     return ERR_OK;
@@ -165,7 +165,7 @@ static enum err look_up(struct http_request *r, const struct read_tools *tools, 
         o->known_id = row.id;
         jout_init(&j, http_reply(r, 200, TYPE_JSON));
         jout_object(&j, NULL);
-        symbols_json_upload(&j, &row);
+        symbols_json_upload(&j, &row, 0, SYMBOLS_JSON_SLICES_MAX);
         jout_end_object(&j);
         return ERR_OK;
     }

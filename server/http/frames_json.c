@@ -90,8 +90,6 @@ void frames_json_print(struct jout *j, const char *key, const struct resolved_st
         print_place(j, f, addresses ? &addresses[i] : NULL);
         if (f->has_function_offset)
             jout_hex(j, "function_offset", f->function_offset);
-        else
-            jout_null(j, "function_offset");
         jout_string(j, "status", frame_status_name(f->status));
         jout_bool(j, "approximate", f->approximate);
         if (explain && f->frame_count == 0)

@@ -26,6 +26,9 @@ Options:
   --build B          its build; default: $CURRENT_PROJECT_VERSION
   --os-build B       build of the OS, for system libraries
   --kind KIND        app (default) or system
+  --system           PATH is a folder of system libraries, as Xcode's
+                     "iOS DeviceSupport" has them: all of it is sent as kind
+                     system; --os-build is read from its name where it says one
   --wait             wait until the server has indexed what was sent
   --force            send also what the server has already
   --protect          the server's retention shall leave this build alone
@@ -74,6 +77,7 @@ version=${MARKETING_VERSION:-}
 build=${CURRENT_PROJECT_VERSION:-}
 os_build=
 kind=app
+system=
 wait=
 force=
 protect=
@@ -102,6 +106,7 @@ while [ $# -gt 0 ]; do
     --build) value_of "$1" $#; build=$2; shift ;;
     --os-build) value_of "$1" $#; os_build=$2; shift ;;
     --kind) value_of "$1" $#; kind=$2; shift ;;
+    --system) system=1; kind=system ;;
     --wait) wait=1 ;;
     --force) force=1 ;;
     --protect) protect=1 ;;
@@ -185,9 +190,28 @@ printf 'header = "Authorization: Bearer %s"\n' "$token" >"$work/curl.conf"
 # dSYM bundles below a folder, else the folder's own DWARF files.
 find_dsyms() {
     find "$1" -name '*.dSYM' -type d -prune >>"$list"
+    # What the App Store hides is in the maps of the archive: before its dSYMs.
+    find "$1" -name BCSymbolMaps -type d -prune >"$work/maps"
+    while IFS= read -r maps; do
+        [ -z "$(find "$maps" -name '*.bcsymbolmap')" ] || printf '%s\n' "$maps" >>"$list"
+    done <"$work/maps"
+}
+
+# The build in "16.6 (20G75) arm64e", "iPhone14,7 16.6 (20G75)" or "20G75 arm64e".
+os_build_of() {
+    basename "$1" | tr ' ()' '\n\n\n' | sed -n '/^[0-9][0-9]*[A-Z][0-9][0-9]*[a-z]\{0,1\}$/p' | head -n 1
 }
 
 find_in() {
+    if [ -n "$system" ] && [ -d "$1" ]; then
+        [ -n "$os_build" ] || os_build=$(os_build_of "$1")
+        if [ -z "$os_build" ]; then
+            complain "$1: its name says no OS build; give --os-build"
+            exit 2
+        fi
+        printf '%s\n' "${1%/}" >>"$list"
+        return
+    fi
     case $1 in
     *.dSYM | *.dSYM/) printf '%s\n' "${1%/}" >>"$list" ;;
     *)
@@ -305,7 +329,7 @@ check() {
 
 # True when the server has all UUIDs of this one. Without UUIDs nobody knows.
 is_known() {
-    [ -z "$force" ] && [ -z "$dry_run" ] || return 1
+    [ -z "$force" ] && [ -z "$dry_run" ] && [ -z "$system" ] || return 1
     uuids_of "$1" >"$work/uuids"
     [ -s "$work/uuids" ] || return 1
     cat "$work/uuids" >>"$work/all-uuids"

@@ -312,9 +312,17 @@ void suite_repend_all_users(struct suite *s)
     suite_apply_keep(s, old);
     for (size_t i = 0; i < old->u.resolutions.count; i++)
         ck_assert(!old->u.resolutions.items[i].applied);
-    write_op_free(op);
     write_op_free(old);
     ck_assert_uint_eq(suite_resolve(s), 3);
+
+    /* Several images in one op; a stack of two of them counts once. */
+    const struct uuid others[] = {suite_uuid(2), suite_uuid(1), suite_uuid(2)};
+    op->u.repend = (struct op_repend){
+        .uuid = suite_uuid(1), .others = others, .other_count = 3, .all_users = true};
+    suite_apply_keep(s, op);
+    ck_assert_uint_eq(op->u.repend.count, 6);
+    ck_assert_uint_eq(suite_pending(s), 6);
+    write_op_free(op);
 }
 
 void suite_richer_index_replaces(struct suite *s)

@@ -131,14 +131,44 @@ def most_are_known(d, libraries):
     assert answer['slices'][0]['functions'] == 12, answer['slices'][0]
     assert answer['slices'][0]['reason'].startswith('known'), answer['slices'][0]
     assert answer['slices'][400]['functions'] == 3 and not answer['slices'][400]['reason']
-    found = d.get('/v1/symbols/' + fresh[7].id)['items']
+    found = d.get('/v1/symbols/' + fresh[7].id)['objects']
     assert found[0]['name'] == 'Kit4007' and found[0]['kind'] == 'system', found
+
+
+def by_upload_sh(d):
+    """A folder as Xcode makes it, its OS build in its name."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        script = folder / 'upload.sh'
+        script.write_bytes(d.request('GET', '/upload.sh', token=False).body)
+        root = folder / "16.7 (20H19) arm64e"
+        libraries = [Library(i) for i in range(5000, 5030)]
+        for library in libraries:
+            path = root / ('Symbols' + library.path)
+            path.parent.mkdir(parents=True)
+            path.write_bytes(library.bytes())
+        env = {'PATH': os.environ['PATH'], 'STALLSYM_TOKEN': d.token,
+               'STALLSYM_URL': 'http://127.0.0.1:%d' % d.port}
+        run = subprocess.run(['sh', str(script), '--system', '--require-all', str(root)], env=env,
+                             capture_output=True, text=True)
+        assert run.returncode == 0, run
+        found = d.get('/v1/symbols/' + libraries[29].id)['objects'][0]
+        assert found['kind'] == 'system' and found['os_build'] == '20H19', found
+        nameless = folder / 'Symbols'
+        (root / 'Symbols').rename(nameless)
+        run = subprocess.run(['sh', str(script), '--system', str(nameless)], env=env,
+                             capture_output=True, text=True)
+        assert run.returncode == 2 and '--os-build' in run.stderr, run
+        run = subprocess.run(['sh', str(script), '--system', '--os-build', '20H20', '--wait',
+                              str(nameless)], env=env, capture_output=True, text=True)
+        assert run.returncode == 0, run
 
 
 def main():
     with Daemon() as d:
         libraries = thousands(d)
         most_are_known(d, libraries)
+        by_upload_sh(d)
 
 
 main()

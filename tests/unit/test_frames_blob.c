@@ -33,9 +33,9 @@ static enum err name_text(void *ctx, int64_t id, const char **ret, struct error 
 }
 
 static const struct frame inner[] = {
-    {"f()", "_Zf", "/a.cc", 12, true, false},
-    {"g", "g", NULL, 0, false, true},
-    {"device", NULL, NULL, 0, false, false},
+    {"f()", "_Zf", "/a.cc", 12, true, false, 0},
+    {"g", "g", NULL, 0, false, true, 0},
+    {"device", NULL, NULL, 0, false, false, 0},
 };
 
 static void make(struct raw_frame raw[3], struct resolved_frame frames[3])
@@ -52,6 +52,8 @@ static void make(struct raw_frame raw[3], struct resolved_frame frames[3])
     frames[0].image_name = "Shop";
     frames[0].frames = inner;
     frames[0].frame_count = 2;
+    frames[0].has_function_offset = true;
+    frames[0].function_offset = 0x1234;
     frames[1].status = FRAME_NO_SYMBOLS;
     frames[1].approximate = true;
     frames[1].image.bytes[0] = 9;
@@ -86,6 +88,8 @@ START_TEST(comes_back_equal)
         ck_assert_int_eq(x->has_index, frames[i].has_index);
         ck_assert(uuid_equal(&x->image, &frames[i].image));
         ck_assert_uint_eq(x->offset, frames[i].offset);
+        ck_assert_int_eq(x->has_function_offset, frames[i].has_function_offset);
+        ck_assert_uint_eq(x->function_offset, frames[i].function_offset);
         ck_assert_uint_eq(x->frame_count, frames[i].frame_count);
         ck_assert_int_eq(x->raw.kind, raw[i].kind);
     }
@@ -102,6 +106,12 @@ START_TEST(comes_back_equal)
     frames_count_app(&back, &app, &named);
     ck_assert_uint_eq(app, 1);
     ck_assert_uint_eq(named, 1);
+    static const struct frame hidden = {.function = "<hidden>", .mangled = "__hidden#1_"};
+    frames[0].frames = &hidden;
+    frames[0].frame_count = 1;
+    frames_count_app(&s, &app, &named);
+    ck_assert_uint_eq(app, 1);
+    ck_assert_uint_eq(named, 0);
     buf_done(&b);
     arena_done(&arena);
 }

@@ -47,11 +47,13 @@ START_TEST(a_resolved_frame)
     struct resolved_frame f = shop_frame();
     struct resolved_stack stack = {&f, 1};
     uint64_t address = 0x10061a2db;
+    f.has_function_offset = true;
+    f.function_offset = 0x2b;
     expect(
         &stack, &address, NULL, false,
         "[{\"address\":\"0x10061a2db\",\"image\":\"Shop\","
         "\"uuid\":\"0285884D-3DE9-3051-B23A-63B48BF99F35\",\"offset\":\"0x1262db\","
-        "\"status\":\"resolved\",\"approximate\":false,\"frames\":["
+        "\"function_offset\":\"0x2b\",\"status\":\"resolved\",\"approximate\":false,\"frames\":["
         "{\"function\":\"inner()\",\"full\":null,\"mangled\":\"_Z5innerv\",\"file\":\"/src/a.cpp\","
         "\"line\":7,\"inlined\":true,\"in_app\":true},"
         "{\"function\":\"outer()\",\"full\":null,\"mangled\":\"_Z5outerv\",\"file\":null,\"line\":"
