@@ -1,5 +1,8 @@
 #include "storage/cluster_face.h"
 
+#include "base/app_version.h"
+#include "storage/storage_read.h"
+
 #include <string.h>
 
 static int text_order(const char *a, const char *b)
@@ -20,4 +23,19 @@ int cluster_face_order(const struct cluster_face *a, const struct cluster_face *
     for (size_t i = 0; order == 0 && i < sizeof(pairs) / sizeof(pairs[0]); i++)
         order = text_order(pairs[i][0], pairs[i][1]);
     return order;
+}
+
+void cluster_release(struct cluster_row *c, const char *version, const char *build)
+{
+    if (!app_version_known(version))
+        return;
+    if (!c->first_version ||
+        app_release_pick(version, build, c->first_version, c->first_build) < 0) {
+        c->first_version = version;
+        c->first_build = build;
+    }
+    if (!c->last_version || app_release_pick(version, build, c->last_version, c->last_build) > 0) {
+        c->last_version = version;
+        c->last_build = build;
+    }
 }

@@ -22,4 +22,8 @@ struct cluster_face {
 /* Below zero: `a` comes first. */
 int cluster_face_order(const struct cluster_face *a, const struct cluster_face *b);
 
+/* Widens the releases a cluster was seen in. What is no version (base/app_version.h) does not. */
+struct cluster_row;
+void cluster_release(struct cluster_row *c, const char *version, const char *build);
+
 #endif

@@ -10,6 +10,7 @@
 #define STALLSYM_STORAGE_MEMORY_NUMBERS_H
 
 #include "storage/memory_read.h"
+#include "storage/read_context.h"
 #include "storage/read_hours.h"
 #include "storage/read_stack_weights.h"
 #include "storage/read_trend.h"
@@ -39,5 +40,8 @@ enum err mem_read_stack_weights(struct storage_reader *r, uint64_t cluster_id,
                                 const struct read_filter *filters, size_t filter_count,
                                 struct arena *arena, stack_weight_visit *visit, void *ctx,
                                 struct breakdown_scope *ret_scopes, struct error *err);
+enum err mem_read_context(struct storage_reader *r, uint64_t cluster_id,
+                          const struct read_filter *f, enum breakdown_by by, enum breakdown_by by2,
+                          struct arena *arena, struct context *ret, struct error *err);
 
 #endif

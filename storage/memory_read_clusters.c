@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "storage/breakdown.h"
+#include "storage/cluster_face.h"
 #include "storage/memory_read.h"
 
 static bool asked(const char *want, const char *is)
@@ -146,6 +147,10 @@ static enum err fill_row(const struct mem_state *s, const struct mem_cluster *c,
             row->first_seen_ms = sums.first_ms;
         if (sums.last_ms > row->last_seen_ms)
             row->last_seen_ms = sums.last_ms;
+    }
+    for (size_t i = 0; i < s->facts_count; i++) {
+        if (*s->facts[i].version && mem_cluster_of_stack(s, s->facts[i].stack_id) == c->id)
+            cluster_release(row, s->facts[i].version, s->facts[i].build);
     }
     enum err rc = sum_cluster(s, c->id, f, &figures, err);
     if (!rc) {

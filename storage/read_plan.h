@@ -59,6 +59,4 @@ enum err read_cursor_parse(const char *cursor, char list, int64_t *values, size_
 /* Order of lists: larger values first, then smaller ids. Below 0: a comes first. */
 int read_order(int64_t value_a, uint64_t id_a, int64_t value_b, uint64_t id_b);
 
-#define TREND_DAYS 14
-
 #endif

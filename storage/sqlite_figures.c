@@ -57,7 +57,7 @@ static int64_t column_or(sqlite3_stmt *st, int column, int64_t none)
     return sql_column_null(st, column) ? none : sqlite3_column_int64(st, column);
 }
 
-static void fill_row(sqlite3_stmt *st, bool reports, struct figure_row *row)
+void sqlite_figure_row(sqlite3_stmt *st, bool reports, struct figure_row *row)
 {
     *row = (struct figure_row){
         .build_id = sqlite3_column_int64(st, 0),
@@ -141,7 +141,7 @@ enum err sqlite_scan_figures(struct sqlite_reader *r, enum read_source source, i
         rc = sql_step(&r->conn, st, &row, err);
         if (rc || !row)
             return rc;
-        fill_row(st, source == READ_REPORTS, &figures);
+        sqlite_figure_row(st, source == READ_REPORTS, &figures);
         if ((rc = visit(ctx, &figures, err))) {
             sql_end(st);
             return rc;

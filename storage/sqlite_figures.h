@@ -44,12 +44,15 @@ enum err sqlite_scan_usage(struct sqlite_reader *r, enum usage_source source,
                            const struct read_filter *f, figure_visit *visit, void *ctx,
                            struct error *err);
 
+/* A row of one of the figures_* queries. */
+void sqlite_figure_row(sqlite3_stmt *st, bool reports, struct figure_row *row);
 bool figure_row_add(struct figures *f, const struct figure_row *row);
 
 /* Values that queries by filter begin with: ?1 bundle id, ?2 version, ?3 build, ?4 device, ?5 OS
  * version, ?6 page, ?7 kind, ?8 begin and ?9 end (times of reports, days, or weeks, by source),
  * ?10 least duration, ?11 smallest report id. */
-#define FILTER_VALUES 11
+#define FILTER_VALUES   11
+#define FILTER_FIRST_ID 10 /* where that one is */
 enum err sqlite_filter_values(struct sqlite_reader *r, const struct read_filter *f,
                               enum read_source source, struct sql_value out[FILTER_VALUES],
                               struct error *err);

@@ -8,11 +8,16 @@
 #ifndef STALLSYM_STORAGE_SQLITE_NUMBERS_H
 #define STALLSYM_STORAGE_SQLITE_NUMBERS_H
 
+#include "storage/read_context.h"
 #include "storage/read_hours.h"
 #include "storage/read_stack_weights.h"
 #include "storage/read_trend.h"
 #include "storage/sqlite_read.h"
 
+/* Ids of the newest reports (of a cluster, 0: of all) from `first` to below `below`, descending. */
+enum err sqlite_report_ids(struct sqlite_reader *q, uint64_t cluster_id,
+                           const struct read_filter *f, int64_t first, int64_t below, size_t limit,
+                           struct row_list *ids, struct error *err);
 /* The first day whose hours are known; INT32_MIN: all are. */
 enum err sqlite_hours_known(struct sqlite_reader *r, int64_t *ret_day, struct error *err);
 enum err sqlite_read_hours(struct storage_reader *base, uint64_t cluster_id,
@@ -29,5 +34,9 @@ enum err sqlite_read_stack_weights(struct storage_reader *base, uint64_t cluster
                                    const struct read_filter *filters, size_t filter_count,
                                    struct arena *arena, stack_weight_visit *visit, void *ctx,
                                    struct breakdown_scope *ret_scopes, struct error *err);
+enum err sqlite_read_context(struct storage_reader *r, uint64_t cluster_id,
+                             const struct read_filter *f, enum breakdown_by by,
+                             enum breakdown_by by2, struct arena *arena, struct context *ret,
+                             struct error *err);
 
 #endif

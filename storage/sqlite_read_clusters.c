@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "storage/cluster_face.h"
 #include "storage/sqlite_figures.h"
 #include "storage/sqlite_stacks.h"
 
@@ -185,6 +186,32 @@ static enum err fill_row(struct sqlite_reader *r, uint64_t id, struct arena *are
     return rc;
 }
 
+/* Distinct versions, and the ends of their order. */
+static enum err fill_releases(struct sqlite_reader *r, struct arena *arena, struct cluster_row *c,
+                              struct error *err)
+{
+    const char *before = "";
+    bool row = true;
+    bool failed = false;
+    sqlite3_stmt *st = sql_start(&r->conn, SQL_CLUSTER_RELEASES, err, sql_int((int64_t)c->id));
+    if (!st)
+        return err->code;
+    for (;;) {
+        enum err rc = sql_step(&r->conn, st, &row, err);
+        if (rc || !row)
+            return rc;
+        const char *version = sql_column_text(st, 0, arena, &failed);
+        const char *build = sql_column_text(st, 1, arena, &failed);
+        if (failed) {
+            sql_end(st);
+            return no_memory(err);
+        }
+        c->versions += strcmp(before, version) != 0;
+        before = version;
+        cluster_release(c, version, build);
+    }
+}
+
 static enum err fill_numbers(struct sqlite_reader *r, struct cluster_row *c, struct error *err)
 {
     const struct {
@@ -192,7 +219,6 @@ static enum err fill_numbers(struct sqlite_reader *r, struct cluster_row *c, str
         uint64_t *ret;
     } numbers[] = {
         {SQL_CLUSTER_DEVICES, &c->devices},
-        {SQL_CLUSTER_VERSIONS, &c->versions},
         {SQL_CLUSTER_STACK_COUNT, &c->stacks},
     };
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
@@ -239,6 +265,9 @@ static enum err fill_cluster(struct sqlite_reader *r, uint64_t id, const struct 
     if (!rc) {
         figures_show(all ? &cached : &filtered, &c->figures);
         rc = fill_numbers(r, c, err);
+    }
+    if (!rc) {
+        rc = fill_releases(r, arena, c, err);
     }
     if (!rc)
         rc = fill_trend(r, c, newest, err);

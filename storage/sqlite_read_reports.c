@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "storage/sqlite_dict.h"
 #include "storage/sqlite_figures.h"
+#include "storage/sqlite_numbers.h"
 #include "storage/sqlite_stacks.h"
 
 static enum err no_memory(struct error *err)
@@ -291,8 +292,8 @@ static enum err newest_first(struct sqlite_reader *q, uint64_t cluster_id, size_
     return rc;
 }
 
-static enum err report_ids(struct sqlite_reader *q, uint64_t cluster_id,
-                           const struct read_filter *f, int64_t below, size_t limit,
+enum err sqlite_report_ids(struct sqlite_reader *q, uint64_t cluster_id,
+                           const struct read_filter *f, int64_t first, int64_t below, size_t limit,
                            struct row_list *ids, struct error *err)
 {
     struct sql_value values[FILTER_VALUES + 3];
@@ -303,6 +304,8 @@ static enum err report_ids(struct sqlite_reader *q, uint64_t cluster_id,
         rc = newest_first(q, cluster_id, limit, &newest, err);
     if (rc)
         return rc;
+    if (values[FILTER_FIRST_ID].number < first)
+        values[FILTER_FIRST_ID] = sql_int(first);
     values[FILTER_VALUES] = sql_int_or_null((int64_t)cluster_id, 0);
     values[FILTER_VALUES + 1] = sql_int(below);
     values[FILTER_VALUES + 2] = sql_int((int64_t)limit);
@@ -339,7 +342,7 @@ enum err sqlite_read_cluster_reports(struct storage_reader *base, uint64_t clust
         rc = sqlite_read_cluster(base, cluster_id, f, arena, &c, err);
     /* One more than asked for tells whether there is a next page. */
     if (!rc)
-        rc = report_ids(q, c.id, f, started ? below : INT64_MAX, limit + 1, &ids, err);
+        rc = sqlite_report_ids(q, c.id, f, 0, started ? below : INT64_MAX, limit + 1, &ids, err);
     if (rc)
         return rc;
     const int64_t *id = ids.items;

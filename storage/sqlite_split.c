@@ -80,8 +80,8 @@ static enum err value_text(struct sqlite_reader *r, int64_t key, int column, str
     return failed ? error_set(err, ERR_NO_MEMORY, "no memory for a breakdown") : ERR_OK;
 }
 
-static enum err text_of(struct sqlite_reader *r, int64_t key, enum breakdown_by by,
-                        struct arena *arena, const char **text, struct error *err)
+enum err split_text(struct sqlite_reader *r, int64_t key, enum breakdown_by by, struct arena *arena,
+                    const char **text, struct error *err)
 {
     char day[CLOCK_TEXT_SIZE];
     switch (by) {
@@ -112,9 +112,9 @@ enum err split_names(struct sqlite_reader *r, struct split *s, struct error *err
     enum err rc = ERR_OK;
     for (size_t i = 0; i < s->sums.count && !rc; i++) {
         struct breakdown_entry *e = &s->sums.entries[i];
-        rc = text_of(r, e->key, s->by, s->arena, &e->value, err);
+        rc = split_text(r, e->key, s->by, s->arena, &e->value, err);
         if (!rc)
-            rc = text_of(r, e->key2, s->by2, s->arena, &e->value2, err);
+            rc = split_text(r, e->key2, s->by2, s->arena, &e->value2, err);
     }
     return rc;
 }

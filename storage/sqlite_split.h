@@ -25,6 +25,9 @@ struct breakdown_entry *split_at(struct split *s, const struct figure_row *row, 
 int64_t split_key(const struct figure_row *row, enum breakdown_by by);
 /* A figure_visit: adds the row. */
 enum err split_add(void *ctx, const struct figure_row *row, struct error *err);
+/* The text of a value; categories keep the one they have. */
+enum err split_text(struct sqlite_reader *r, int64_t key, enum breakdown_by by, struct arena *arena,
+                    const char **text, struct error *err);
 /* Gives all entries their texts. */
 enum err split_names(struct sqlite_reader *r, struct split *s, struct error *err);
 

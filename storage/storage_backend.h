@@ -14,6 +14,7 @@
 #define STALLSYM_STORAGE_STORAGE_BACKEND_H
 
 #include "storage/read_config.h"
+#include "storage/read_context.h"
 #include "storage/read_findings.h"
 #include "storage/read_hours.h"
 #include "storage/read_life.h"
@@ -153,6 +154,10 @@ struct storage_backend {
     enum err (*read_trend)(struct storage_reader *r, const struct read_filter *f,
                            const struct trend_query *q, struct arena *arena, struct trend *ret,
                            struct error *err);
+    enum err (*read_context)(struct storage_reader *r, uint64_t cluster_id,
+                             const struct read_filter *f, enum breakdown_by by,
+                             enum breakdown_by by2, struct arena *arena, struct context *ret,
+                             struct error *err);
     enum err (*read_totals)(struct storage_reader *r, const struct read_filter *f,
                             struct totals_row *ret, struct error *err);
     enum err (*read_overlays)(struct storage_reader *r, uint64_t after_version, struct arena *arena,

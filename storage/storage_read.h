@@ -216,6 +216,7 @@ struct trend_point {
     uint64_t count;
 };
 
+#define TREND_DAYS 14
 struct cluster_row {
     uint64_t id;
     const char *bundle_id;
@@ -240,11 +241,13 @@ struct cluster_row {
     struct duration_figures figures; /* under the filter */
     uint64_t devices; /* distinct models that ever were touched, whatever the filter */
     uint64_t versions;
+    /* Oldest and newest release it was ever seen in (base/app_version.h); NULL: none is a version. */
+    const char *first_version, *first_build, *last_version, *last_build;
     uint64_t stacks;
     int64_t first_seen_ms;
     int64_t last_seen_ms;
     /* Last 14 days up to the app's newest report, oldest first, whatever the filter. */
-    struct trend_point trend[14];
+    struct trend_point trend[TREND_DAYS];
     size_t trend_count;
 };
 

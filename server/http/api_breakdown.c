@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "server/http/api_common.h"
+#include "server/http/numbers_json.h"
 
 static enum err read_by(const struct query *q, enum breakdown_by ret[2], struct error *err)
 {
@@ -21,7 +22,8 @@ static enum err read_by(const struct query *q, enum breakdown_by ret[2], struct 
                      "os_version, page, day, kind, category");
 }
 
-static void print_row(struct jout *j, const struct breakdown_row *row)
+static void print_row(struct jout *j, const struct breakdown_row *row,
+                      const struct context *context)
 {
     jout_object(j, NULL);
     jout_string(j, "value", row->value);
@@ -34,6 +36,7 @@ static void print_row(struct jout *j, const struct breakdown_row *row)
         jout_double(j, "launches", row->usage.launches);
     else
         jout_null(j, "launches");
+    numbers_print_usage_of_device(j, context_find(context, row->value, row->value2));
     jout_end_object(j);
 }
 
@@ -43,12 +46,16 @@ static enum err breakdown(struct http_request *r, const struct read_tools *tools
     enum breakdown_by by[2];
     struct breakdown_row *rows = NULL;
     struct breakdown_scope scope;
+    struct context context;
     size_t count = 0;
     struct jout j;
     enum err rc = read_by(&r->query, by, err);
     if (rc == ERR_OK)
         rc = read_breakdown(tools->storage, cluster_id, &list->filter, by[0], by[1], list->limit,
                             tools->arena, &rows, &count, &scope, err);
+    if (rc == ERR_OK)
+        rc = read_context(tools->storage, cluster_id, &list->filter, by[0], by[1], tools->arena,
+                          &context, err);
     if (rc != ERR_OK)
         return rc;
     jout_init(&j, http_reply(r, 200, TYPE_JSON));
@@ -62,8 +69,15 @@ static enum err breakdown(struct http_request *r, const struct read_tools *tools
     jout_time(&j, "since", scope.since_ms);
     jout_array(&j, "items");
     for (size_t i = 0; i < count; i++)
-        print_row(&j, &rows[i]);
-    api_items_end(&j, NULL);
+        print_row(&j, &rows[i], &context);
+    jout_end_array(&j);
+    jout_object(&j, "context"); /* where cpu and memory are from */
+    jout_string(&j, "source", "reports");
+    jout_uint(&j, "reports", context.reports);
+    jout_time(&j, "since", context.since_ms);
+    jout_end_object(&j);
+    jout_string(&j, "next_cursor", NULL);
+    jout_end_object(&j);
     return ERR_OK;
 }
 

@@ -2,7 +2,9 @@
 
 #include "base/clock.h"
 #include "server/analysis/cluster_key.h"
+#include "server/http/api_common.h"
 #include "server/http/api_merges.h"
+#include "server/http/numbers_json.h"
 #include "server/http/report_json.h"
 #include "storage/read_findings.h"
 
@@ -28,7 +30,7 @@ static void print_trend(struct jout *j, const struct cluster_row *c)
 }
 
 /* The members of a cluster, without braces. */
-static void print_cluster(struct jout *j, const struct cluster_row *c)
+static void print_cluster(struct jout *j, const struct cluster_row *c, const struct totals_row *app)
 {
     jout_uint(j, "id", c->id);
     jout_string(j, "bundle_id", c->bundle_id);
@@ -54,6 +56,7 @@ static void print_cluster(struct jout *j, const struct cluster_row *c)
     jout_string(j, "regressed_in", c->regressed_in);
     jout_text(j, "regressed_in_build", c->regressed_build);
     jout_string(j, "note", c->note);
+    numbers_print_cluster(j, c, app);
     print_trend(j, c);
 }
 
@@ -61,6 +64,7 @@ enum err api_get_clusters(struct http_request *r, const struct read_tools *tools
 {
     struct api_list list;
     struct cluster_row *rows = NULL;
+    struct app_totals totals = {.bundle_id = NULL};
     size_t count = 0, sort = SORT_COUNT;
     const char *next = NULL;
     struct jout j;
@@ -76,13 +80,14 @@ enum err api_get_clusters(struct http_request *r, const struct read_tools *tools
     if (rc != ERR_OK)
         return rc;
     api_items_begin(r, &j);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && rc == ERR_OK; i++) {
+        rc = app_totals_of(tools, &list.filter, rows[i].bundle_id, &totals, err);
         jout_object(&j, NULL);
-        print_cluster(&j, &rows[i]);
+        print_cluster(&j, &rows[i], &totals.row);
         jout_end_object(&j);
     }
     api_items_end(&j, next);
-    return ERR_OK;
+    return rc;
 }
 
 /* The cluster of the path, under the filter of the query. */
@@ -148,9 +153,16 @@ enum err api_get_cluster(struct http_request *r, const struct read_tools *tools,
     struct cluster_row c;
     uint64_t *aliases = NULL;
     struct stack_row *stacks = NULL;
+    struct app_totals totals = {.bundle_id = NULL};
+    struct context context;
     size_t alias_count = 0, stack_count = 0;
     struct jout j;
     enum err rc = find_cluster(r, tools, &list, &c, err);
+    if (rc == ERR_OK)
+        rc = app_totals_of(tools, &list.filter, c.bundle_id, &totals, err);
+    if (rc == ERR_OK)
+        rc = read_context(tools->storage, c.id, &list.filter, BY_NONE, BY_NONE, tools->arena,
+                          &context, err);
     if (rc == ERR_OK)
         rc = read_cluster_aliases(tools->storage, c.id, tools->arena, &aliases, &alias_count, err);
     if (rc == ERR_OK)
@@ -160,7 +172,8 @@ enum err api_get_cluster(struct http_request *r, const struct read_tools *tools,
         return rc;
     jout_init(&j, http_reply(r, 200, TYPE_JSON));
     jout_object(&j, NULL);
-    print_cluster(&j, &c);
+    print_cluster(&j, &c, &totals.row);
+    numbers_print_context(&j, &context);
     jout_object(&j, "key");
     jout_string(&j, "text", c.key_text);
     jout_uint(&j, "form", KEY_FORM);

@@ -751,10 +751,11 @@ SELECT count(DISTINCT d.value)
 FROM stacks s JOIN week_devices w ON w.stack_id = s.id JOIN dict d ON d.id = w.device_id
 WHERE s.cluster_id = ?1 AND d.value <> '';
 
--- name: cluster_versions
-SELECT count(DISTINCT d.value)
-FROM stacks s JOIN counters w ON w.stack_id = s.id JOIN dict d ON d.id = w.build_id
-WHERE s.cluster_id = ?1 AND d.value <> '';
+-- name: cluster_releases
+SELECT d.value, d.value2
+FROM (SELECT DISTINCT w.build_id FROM stacks s JOIN counters w ON w.stack_id = s.id
+      WHERE s.cluster_id = ?1) b JOIN dict d ON d.id = b.build_id
+WHERE d.value <> '' ORDER BY d.value, d.value2;
 
 -- name: cluster_stack_count
 SELECT count(*) FROM stacks WHERE cluster_id = ?1 AND count > 0;

@@ -119,3 +119,16 @@ WHERE (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND (?4 IS NULL OR r.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
     AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
     AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6));
+
+-- === context =====================================================================================
+
+-- name: report_newest
+SELECT max(id) FROM reports;
+
+-- Columns as of figures_reports_clusters, then page and path.
+-- name: figures_report
+SELECT r.build_id, r.device_id, r.os_id, r.page_id, r.time_ms, 1, 1000000 + r.weight_above,
+    r.duration_ms, r.cpu, r.memory, r.path_id, r.flags & 7, coalesce(k.category, ''), p.value, w.value
+FROM reports r JOIN stacks s ON s.id = r.stack_id LEFT JOIN clusters k ON k.id = s.cluster_id
+    JOIN dict p ON p.id = r.page_id JOIN dict w ON w.id = r.path_id
+WHERE r.id = ?1;

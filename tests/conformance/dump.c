@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "storage/read_context.h"
 #include "storage/read_findings.h"
 #include "storage/read_hours.h"
 #include "storage/read_stack_weights.h"
@@ -256,6 +257,8 @@ static void dump_cluster(struct dump *d, const struct cluster_row *c)
     buf_printf(d->out, " dev=%llu ver=%llu st=%llu %lld-%lld [", (unsigned long long)c->devices,
                (unsigned long long)c->versions, (unsigned long long)c->stacks,
                (long long)c->first_seen_ms, (long long)c->last_seen_ms);
+    buf_printf(d->out, "%s(%s)-%s(%s) ", text(c->first_version), text(c->first_build),
+               text(c->last_version), text(c->last_build));
     for (size_t i = 0; i < c->trend_count; i++)
         buf_printf(d->out, "%llu ", (unsigned long long)c->trend[i].count);
     buf_printf(d->out, "to %d]\n", c->trend[13].day);
@@ -520,6 +523,34 @@ static void dump_trend(struct dump *d, uint64_t id, const struct read_filter *f)
     }
 }
 
+static void dump_context(struct dump *d, uint64_t id, const struct read_filter *f)
+{
+    struct error err = {0};
+    struct context c;
+    for (int by = BY_NONE; by < BREAKDOWN_DIMENSIONS; by++) {
+        const enum breakdown_by by2 = by == BY_DEVICE ? BY_CATEGORY : BY_NONE;
+        if (!ok(d, read_context(d->r, id, f, (enum breakdown_by)by, by2, &d->arena, &c, &err),
+                &err))
+            continue;
+        buf_printf(d->out, " context %d of %llu since %lld\n", by, (unsigned long long)c.reports,
+                   (long long)c.since_ms);
+        for (size_t i = 0; i < c.count; i++) {
+            const struct context_row *row = &c.rows[i];
+            buf_printf(d->out, "  %s,%s %llu cpu %lld %lld memory %lld %lld", text(row->value),
+                       text(row->value2), (unsigned long long)row->reports, (long long)row->cpu_p50,
+                       (long long)row->cpu_p90, (long long)row->memory_p50,
+                       (long long)row->memory_p90);
+            for (size_t k = 0; k < row->page_count; k++)
+                buf_printf(d->out, " %s:%llu", row->pages[k].value,
+                           (unsigned long long)row->pages[k].count);
+            for (size_t k = 0; k < row->path_count; k++)
+                buf_printf(d->out, " %s:%llu", row->paths[k].value,
+                           (unsigned long long)row->paths[k].count);
+            buf_puts(d->out, "\n");
+        }
+    }
+}
+
 static void dump_clusters_by_id(struct dump *d, uint64_t max)
 {
     struct error err = {0};
@@ -546,6 +577,8 @@ static void dump_clusters_by_id(struct dump *d, uint64_t max)
         dump_reports_of(d, id, &f[(id + 3) % 10]);
         dump_findings_of(d, id);
         dump_hours(d, id, id % 2 ? NULL : c.bundle_id);
+        if (id % 4 == 3)
+            dump_context(d, id, &f[id % 10]);
         if (id % 4 == 2)
             dump_trend(d, id, &f[id % 10]);
         if (id % 4 == 1)
@@ -632,6 +665,8 @@ void dump_storage(struct storage_reader *r, const char *const *ids, size_t id_co
     dump_hours(&d, 0, SUITE_APP);
     for (size_t i = 0; i < 10; i++)
         dump_trend(&d, 0, &f[i]);
+    dump_context(&d, 0, NULL);
+    dump_context(&d, 0, &f[6]);
     dump_breakdown(&d, 0, NULL);
     dump_breakdown(&d, 0, &f[5]);
     dump_breakdown(&d, 0, &f[8]);

@@ -1,9 +1,10 @@
-/* Covers: server/http/api_usage.c server/http/api_trends.c */
+/* Covers: server/http/api_usage.c server/http/api_trends.c server/http/numbers_json.c */
 #include "server/http/api.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "tests/support/http_fixture.h"
@@ -86,6 +87,59 @@ START_TEST(rates_are_per_hour_of_use)
 }
 END_TEST
 
+START_TEST(clusters_say_their_numbers)
+{
+    char body[512];
+    http_fixture_start(&http_fixture);
+    for (int i = 0; i < 3; i++) {
+        snprintf(body, sizeof(body),
+                 "{\"bundle_id\":\"com.a\",\"app_version\":\"7.%d\",\"id\":\"r%d\",\"kind\":"
+                 "\"stall\",\"duration_ms\":1000,\"cpu_usage\":%d,\"memory_usage\":300,\"path\":"
+                 "\"A->B\",\"page\":\"P%d\",\"stack\":[\"0x1\"]}",
+                 9 + i / 2, i, 40 + i, i / 2);
+        ck_assert_int_eq(http_post_json("/v1/reports", INGEST_TOKEN, body), 202);
+    }
+    ck_assert_int_eq(http_post_json("/v1/usage", INGEST_TOKEN, BATCH), 202);
+    int64_t deadline = clock_mono_ms() + 10000;
+    do {
+        usleep(10000);
+        ck_assert_int_eq(http_get("/v1/stats"), 200);
+    } while (http_number("pending_stacks") > 0 && clock_mono_ms() < deadline);
+    ck_assert_int_eq(http_get("/v1/clusters?include_hidden=1"), 200);
+    json_t *list = http_json();
+    json_t *c = first(list);
+    ck_assert_double_eq(number(c, "share"), 1);
+    ck_assert_double_eq(number(c, "stall_share"), 1);
+    ck_assert_double_eq(number(c, "stall_rate"), 1.5);
+    ck_assert_str_eq(json_string_value(json_object_get(c, "first_version")), "7.9");
+    ck_assert_str_eq(json_string_value(json_object_get(c, "last_version")), "7.10");
+    ck_assert(json_is_null(json_object_get(c, "last_build")));
+    ck_assert_str_eq(json_string_value(json_object_get(c, "trend_direction")), "flat");
+    json_int_t id = json_integer_value(json_object_get(c, "id"));
+    json_decref(list);
+    snprintf(body, sizeof(body), "/v1/clusters/%lld", (long long)id);
+    ck_assert_int_eq(http_get(body), 200);
+    json_t *detail = http_json();
+    json_t *context = json_object_get(detail, "context");
+    ck_assert_double_eq(number(context, "reports"), 3);
+    ck_assert_double_eq(number(json_object_get(context, "cpu"), "p50"), 41);
+    ck_assert_double_eq(number(json_object_get(context, "cpu"), "p90"), 42);
+    json_t *page = json_array_get(json_object_get(context, "pages"), 0);
+    ck_assert_str_eq(json_string_value(json_object_get(page, "value")), "P0");
+    ck_assert_double_eq(number(page, "count"), 2);
+    page = json_array_get(json_object_get(context, "paths"), 0);
+    ck_assert_str_eq(json_string_value(json_object_get(page, "value")), "A->B");
+    json_decref(detail);
+    snprintf(body, sizeof(body), "/v1/clusters/%lld/breakdown?by=version", (long long)id);
+    ck_assert_int_eq(http_get(body), 200);
+    detail = http_json();
+    ck_assert_double_eq(number(json_object_get(first(detail), "cpu"), "p50"), 40);
+    ck_assert_double_eq(number(json_object_get(detail, "context"), "reports"), 3);
+    json_decref(detail);
+    http_stop();
+}
+END_TEST
+
 START_TEST(trends_have_whole_steps)
 {
     static const struct {
@@ -137,4 +191,5 @@ START_TEST(trends_have_whole_steps)
 }
 END_TEST
 
-UNIT_MAIN("api_usage", usage_is_stored_once, rates_are_per_hour_of_use, trends_have_whole_steps)
+UNIT_MAIN("api_usage", usage_is_stored_once, rates_are_per_hour_of_use, clusters_say_their_numbers,
+          trends_have_whole_steps)

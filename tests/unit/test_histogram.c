@@ -2,6 +2,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -154,7 +157,7 @@ START_TEST(damaged_bytes_are_refused)
 }
 END_TEST
 
-START_TEST(counts_have_a_cap)
+START_TEST(counts_have_a_cap, percentiles_of_a_million)
 {
     struct histogram h;
     histogram_init(&h);
@@ -165,6 +168,55 @@ START_TEST(counts_have_a_cap)
     ck_assert(!histogram_add(&h, 9, 1) && h.failed);
     ck_assert_uint_eq(h.total, HISTOGRAM_TOTAL_MAX);
     histogram_done(&h);
+}
+END_TEST
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* A million durations from 100 ms to many minutes, merged from parts as days and stacks are. */
+START_TEST(percentiles_of_a_million)
+{
+    enum { N = 1000000, PARTS = 200 };
+    static const double ranks[] = {0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999};
+    struct histogram whole;
+    struct buf bytes;
+    uint64_t state = 11;
+    int64_t *values = malloc(N * sizeof(*values));
+    histogram_init(&whole);
+    buf_init(&bytes, 1 << 16);
+    for (int part = 0; part < PARTS; part++) {
+        struct histogram h;
+        histogram_init(&h);
+        for (int i = 0; i < N / PARTS; i++) {
+            double e = 0;
+            for (int k = 0; k < 4; k++) {
+                state = state * 6364136223846793005u + 1442695040888963407u;
+                e += (double)(state >> 40) / (1 << 24);
+            }
+            int64_t v = (int64_t)(100 * exp(e * 2));
+            values[part * (N / PARTS) + i] = v;
+            ck_assert(histogram_add(&h, v, 1));
+        }
+        buf_clear(&bytes);
+        ck_assert(histogram_encode(&h, &bytes));
+        ck_assert(histogram_add_encoded(&whole, bytes.data, bytes.len));
+        histogram_done(&h);
+    }
+    qsort(values, N, sizeof(*values), by_value);
+    for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+        const double exact = (double)values[(size_t)ceil(ranks[i] * N) - 1];
+        const double ours = (double)histogram_quantile(&whole, ranks[i]);
+        ck_assert_msg(fabs(ours - exact) <= 0.02 * exact, "p%g: %g, not %g", ranks[i] * 100, ours,
+                      exact);
+    }
+    free(values);
+    buf_done(&bytes);
+    histogram_done(&whole);
 }
 END_TEST
 
