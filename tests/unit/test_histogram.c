@@ -2,9 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -157,7 +154,7 @@ START_TEST(damaged_bytes_are_refused)
 }
 END_TEST
 
-START_TEST(counts_have_a_cap, percentiles_of_a_million)
+START_TEST(counts_have_a_cap)
 {
     struct histogram h;
     histogram_init(&h);
@@ -170,13 +167,6 @@ START_TEST(counts_have_a_cap, percentiles_of_a_million)
     histogram_done(&h);
 }
 END_TEST
-
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
 
 /* A million durations from 100 ms to many minutes, merged from parts as days and stacks are. */
 START_TEST(percentiles_of_a_million)
@@ -222,4 +212,4 @@ END_TEST
 
 UNIT_MAIN("histogram", buckets_ascend_and_stay_close, borders, quantiles_are_those_of_the_values,
           merge_encode_subtract_agree, one_value_takes_few_bytes, damaged_bytes_are_refused,
-          counts_have_a_cap)
+          counts_have_a_cap, percentiles_of_a_million)
