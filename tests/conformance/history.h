@@ -20,6 +20,8 @@ struct history {
     const char **id_list;
     size_t id_count;
     uint32_t next_sha;
+    uint64_t living[8]; /* clusters that are there; history_merges.c */
+    uint32_t living_count;
 };
 
 void history_init(struct history *h, uint64_t seed);

@@ -28,22 +28,46 @@ static const char *app(struct history *h)
     return history_draw(h, 4) ? SUITE_APP : "com.example.other";
 }
 
+/* A cluster that is there, or once was, or never was. */
+static uint64_t some_cluster(struct history *h)
+{
+    if (h->living_count == 0 || history_draw(h, 5) == 0)
+        return 1 + history_draw(h, CLUSTERS);
+    return h->living[history_draw(h, h->living_count)];
+}
+
+/* Causes alone, most of the time. */
+static void look_for_living(struct history *h, struct suite *s)
+{
+    struct error err;
+    h->living_count = 0;
+    for (uint64_t id = 1; id <= CLUSTERS && h->living_count < 8; id++) {
+        struct cluster_row c;
+        if (read_cluster(s->reader, id, NULL, &s->arena, &c, &err) == ERR_OK && c.id == id &&
+            (c.cluster_kind == 0 || history_draw(h, 6) == 0))
+            h->living[h->living_count++] = id;
+    }
+}
+
 static struct write_op *make_rule(struct history *h)
 {
     struct write_op *op = new_op(WRITE_CLUSTER_RULE);
     struct op_cluster_rule *o = &op->u.cluster_rule;
     uint64_t *from = arena_array(op->arena, 2, sizeof(*from));
     ck_assert_ptr_nonnull(from);
-    *o = (struct op_cluster_rule){.kind = (enum cluster_rule_kind)history_draw(h, 3),
-                                  .bundle_id = history_draw(h, 4) ? NULL : app(h),
-                                  .cluster_id = 1 + history_draw(h, CLUSTERS),
+    uint32_t kind = history_draw(h, 6);
+    *o = (struct op_cluster_rule){.kind = kind < 4   ? CLUSTER_RULE_MERGE
+                                          : kind < 5 ? CLUSTER_RULE_APART
+                                                     : CLUSTER_RULE_DEPTH,
+                                  .bundle_id = history_draw(h, 8) ? NULL : app(h),
+                                  .cluster_id = some_cluster(h),
                                   .from = from,
-                                  .from_count = 1 + history_draw(h, 2),
-                                  .has_part = history_draw(h, 2),
+                                  .from_count = 1 + (history_draw(h, 4) == 0),
+                                  .has_part = history_draw(h, 3) == 0,
                                   .depth = 2 + history_draw(h, 3),
                                   .now_ms = h->now_ms};
-    from[0] = 1 + history_draw(h, CLUSTERS);
-    from[1] = 1 + history_draw(h, CLUSTERS);
+    from[0] = some_cluster(h);
+    from[1] = some_cluster(h);
     random_key(h, o->part);
     if (o->kind == CLUSTER_RULE_APART)
         o->has_part = true;
@@ -206,6 +230,7 @@ static void rekey_both(struct history *h, struct suite *a, struct suite *b)
 void history_merges_step(struct history *h, struct suite *a, struct suite *b)
 {
     uint32_t what = history_draw(h, 12);
+    look_for_living(h, a);
     if (what < 3)
         apply_both(h, make_rule, a, b);
     else if (what < 4)
