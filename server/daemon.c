@@ -192,6 +192,9 @@ static enum err start_storage(struct daemon *d, struct error *err)
                                       .retry_days = (uint32_t)d->config->retention.retry_days,
                                       .daily_values = (uint32_t)c->daily_values,
                                       .migrate = true};
+    /* Where SQLite puts what is too large for memory: the one folder that is ours to write. No other
+     * thread runs yet. */
+    (void)setenv("SQLITE_TMPDIR", d->config->storage.dir, 0);
     return storage_open(&options, &d->storage, err);
 }
 

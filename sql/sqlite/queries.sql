@@ -21,6 +21,9 @@ PRAGMA synchronous = NORMAL;
 
 -- name: writer_cache
 PRAGMA cache_size = -65536;
+-- What a statement may take back lies in one piece of memory (sqlite_stmt.c). With MEMORY it is a list
+-- of kilobytes, through which the end of every statement walks to the end.
+PRAGMA temp_store = FILE;
 
 -- name: query_only
 PRAGMA query_only = ON;
