@@ -4,7 +4,7 @@
  * Purpose: what the indexer's thread looks after: UUIDs queued for a refit, objects that nobody
  * needs any more, uploads in pieces; protected builds.
  *
- * Invariants, threads, memory: as storage_read.h says.
+ * Invariants: as storage_read.h says. Threads, memory: so, too.
  */
 #ifndef STALLSYM_STORAGE_READ_SYMBOLS_H
 #define STALLSYM_STORAGE_READ_SYMBOLS_H

@@ -210,7 +210,7 @@ static enum err find_current(const struct index_install *in, const struct uuid *
     ret->row = NULL;
     ret->sound = false;
     enum err rc = read_symbol(in->reader, uuid, arena, &rows, &count, err);
-    if (rc == ERR_NOT_FOUND || rc != ERR_OK || count == 0 || !rows[0].current)
+    if (rc != ERR_OK || count == 0 || !rows[0].current)
         return rc == ERR_NOT_FOUND ? ERR_OK : rc;
     struct op_slice told = {.uuid = *uuid};
     char link[PATH_MAX];

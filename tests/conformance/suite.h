@@ -150,6 +150,10 @@ extern const size_t suite_case_count;
     X(layouts_are_learnt)                                                                          \
     X(give_up_on_old_ones)                                                                         \
     X(uploads_and_slices)                                                                          \
+    X(deleting_an_upload)                                                                          \
+    X(lost_indexes)                                                                                \
+    X(objects_and_their_use)                                                                       \
+    X(uploads_in_pieces)                                                                           \
     X(symbol_pages)                                                                                \
     X(missing_list)                                                                                \
     X(tokens_come_and_go)                                                                          \

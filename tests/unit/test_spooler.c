@@ -225,6 +225,68 @@ START_TEST(an_empty_upload_is_refused)
 }
 END_TEST
 
+static void driver_append(struct driver *d, const struct spool_more *more)
+{
+    struct spool_callbacks callbacks = {.drained = on_drained, .finished = on_finished, .ctx = d};
+    struct error err;
+    memset(d, 0, sizeof(*d));
+    pthread_mutex_init(&d->lock, NULL);
+    pthread_cond_init(&d->changed, NULL);
+    ck_assert_msg(spool_append(spooler, &callbacks, more, &d->spool, &err) == ERR_OK, "%s",
+                  err.text);
+}
+
+START_TEST(appends_to_what_is_there)
+{
+    struct driver d;
+    char path[512], text[32] = "";
+    uint8_t digest[SHA256_SIZE], want[SHA256_SIZE];
+    struct error err;
+    size_t taken = 0;
+    setup_with(4, 2, 1000, 0);
+    driver_begin(&d);
+    ck_assert_int_eq(write_all(&d, "0123456789", 10, 3), ERR_OK);
+    spool_finish(d.spool);
+    wait_finished(&d);
+    /* Six of the ten bytes were answered for: the others are cut off. */
+    struct spool_more more = {.name = d.name, .offset = 6, .limit = 5};
+    char name[sizeof(d.name)];
+    memcpy(name, d.name, sizeof(name));
+    more.name = name;
+    sha256_init(&more.sha);
+    sha256_update(&more.sha, "012345", 6);
+    driver_append(&d, &more);
+    ck_assert_int_eq(write_all(&d, "abc", 3, 3), ERR_OK);
+    spool_finish(d.spool);
+    wait_finished(&d);
+    ck_assert_int_eq(d.rc, ERR_OK);
+    ck_assert_uint_eq(d.result.size, 3);
+    struct sha256 sha = d.result.sha;
+    sha256_final(&sha, digest);
+    sha256_of("012345abc", 9, want);
+    ck_assert_mem_eq(digest, want, SHA256_SIZE);
+    ck_assert(blob_store_spool_path(blobs, name, path, sizeof(path)));
+    FILE *f = fopen(path, "rb");
+    ck_assert_uint_eq(fread(text, 1, sizeof(text) - 1, f), 9);
+    fclose(f);
+    ck_assert_str_eq(text, "012345abc");
+    /* An abort leaves the file; a cap holds; a file that is too short is no ground to stand on. */
+    more.offset = 9;
+    driver_append(&d, &more);
+    ck_assert_int_eq(spool_write(d.spool, "123456", 6, &taken, &err), ERR_LIMIT);
+    spool_abort(d.spool);
+    ck_assert_int_eq(access(path, F_OK), 0);
+    more.offset = 100;
+    driver_append(&d, &more);
+    ck_assert_int_eq(spool_write(d.spool, "x", 1, &taken, &err), ERR_OK);
+    spool_finish(d.spool);
+    wait_finished(&d);
+    ck_assert_int_eq(d.rc, ERR_IO);
+    ck_assert_int_eq(access(path, F_OK), 0);
+    teardown();
+}
+END_TEST
+
 START_TEST(abort_leaves_nothing)
 {
     struct driver drivers[20];
@@ -365,6 +427,6 @@ START_TEST(many_at_once)
 END_TEST
 
 UNIT_MAIN("spooler", writes_and_hashes, takes_no_more_than_its_buffer, cap_of_one_upload,
-          an_empty_upload_is_refused, abort_leaves_nothing, abort_inside_a_callback,
-          stop_finishes_what_was_finished_and_drops_the_rest, a_full_disk_is_said_before_and_during,
-          many_at_once)
+          an_empty_upload_is_refused, abort_leaves_nothing, appends_to_what_is_there,
+          abort_inside_a_callback, stop_finishes_what_was_finished_and_drops_the_rest,
+          a_full_disk_is_said_before_and_during, many_at_once)
