@@ -45,10 +45,7 @@ static const uint8_t NEIGHBOUR[] = {0, 0, 16, 2, 0, 0};
 #define LINES(a) .lines = a, .lines_len = sizeof(a)
 static const struct gsym_bytes_function FUNCTIONS[] = {
     {.address = 0x100004000, .size = 16, .name = "before_leaf", LINES(BEFORE_LEAF)},
-    {.address = 0x100004010,
-     .size = 16,
-     .name = "_Z10leaf_entryv",
-     LINES(LEAF)},
+    {.address = 0x100004010, .size = 16, .name = "_Z10leaf_entryv", LINES(LEAF)},
     {.address = 0x100004040, .size = 8, .name = "enter_stall", LINES(ENTER_STALL), .local = 1},
     {.address = 0x100004048, .size = 24, .name = "innocent_neighbour", LINES(NEIGHBOUR)},
 };
