@@ -380,6 +380,7 @@ const struct storage_backend storage_backend_memory = {
     .read_trend = mem_read_trend,
     .read_totals = mem_read_totals,
     .read_context = mem_read_context,
+    .read_compare = mem_read_compare,
     .read_overlays = mem_read_overlays,
     .read_keyed_stacks = mem_read_keyed_stacks,
     .read_stack_floor = mem_read_stack_floor,

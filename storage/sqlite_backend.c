@@ -248,6 +248,7 @@ const struct storage_backend storage_backend_sqlite = {
     .read_trend = sqlite_read_trend,
     .read_totals = sqlite_read_totals,
     .read_context = sqlite_read_context,
+    .read_compare = sqlite_read_compare,
     .read_overlays = sqlite_read_overlays,
     .read_keyed_stacks = sqlite_read_keyed_stacks,
     .read_stack_floor = sqlite_read_stack_floor,

@@ -8,6 +8,7 @@
 #ifndef STALLSYM_STORAGE_SQLITE_NUMBERS_H
 #define STALLSYM_STORAGE_SQLITE_NUMBERS_H
 
+#include "storage/read_compare.h"
 #include "storage/read_context.h"
 #include "storage/read_hours.h"
 #include "storage/read_stack_weights.h"
@@ -38,5 +39,8 @@ enum err sqlite_read_context(struct storage_reader *r, uint64_t cluster_id,
                              const struct read_filter *f, enum breakdown_by by,
                              enum breakdown_by by2, struct arena *arena, struct context *ret,
                              struct error *err);
+enum err sqlite_read_compare(struct storage_reader *r, const struct read_filter *f,
+                             const char *const versions[2], struct arena *arena,
+                             struct compare_cell **ret, size_t *ret_count, struct error *err);
 
 #endif

@@ -13,6 +13,7 @@
 #ifndef STALLSYM_STORAGE_STORAGE_BACKEND_H
 #define STALLSYM_STORAGE_STORAGE_BACKEND_H
 
+#include "storage/read_compare.h"
 #include "storage/read_config.h"
 #include "storage/read_context.h"
 #include "storage/read_findings.h"
@@ -158,6 +159,9 @@ struct storage_backend {
                              const struct read_filter *f, enum breakdown_by by,
                              enum breakdown_by by2, struct arena *arena, struct context *ret,
                              struct error *err);
+    enum err (*read_compare)(struct storage_reader *r, const struct read_filter *f,
+                             const char *const versions[2], struct arena *arena,
+                             struct compare_cell **ret, size_t *ret_count, struct error *err);
     enum err (*read_totals)(struct storage_reader *r, const struct read_filter *f,
                             struct totals_row *ret, struct error *err);
     enum err (*read_overlays)(struct storage_reader *r, uint64_t after_version, struct arena *arena,

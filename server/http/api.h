@@ -94,6 +94,9 @@ enum err api_get_breakdown(struct http_request *r, const struct read_tools *tool
 /* api_trends.c */
 enum err api_get_trends(struct http_request *r, const struct read_tools *tools, struct error *err);
 
+/* api_compare.c */
+enum err api_get_compare(struct http_request *r, const struct read_tools *tools, struct error *err);
+
 /* api_stats.c */
 enum err api_get_stats(struct http_request *r, const struct read_tools *tools, struct error *err);
 

@@ -132,3 +132,24 @@ SELECT r.build_id, r.device_id, r.os_id, r.page_id, r.time_ms, 1, 1000000 + r.we
 FROM reports r JOIN stacks s ON s.id = r.stack_id LEFT JOIN clusters k ON k.id = s.cluster_id
     JOIN dict p ON p.id = r.page_id JOIN dict w ON w.id = r.path_id
 WHERE r.id = ?1;
+
+-- === comparing ===================================================================================
+
+-- ?12 and ?13: the versions.
+-- name: compare_app
+SELECT 0, d.value = ?13 AS side, c.day, sum(c.count), sum(c.weighted), sum(c.stall_ms),
+    sum(c.above_ms)
+FROM apps a JOIN counters c ON c.stack_id = a.total_id JOIN dict d ON d.id = c.build_id
+WHERE a.bundle_id = ?1 AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)
+    AND d.value IN (?12, ?13)
+GROUP BY side, c.day ORDER BY side, c.day;
+
+-- name: compare_clusters
+SELECT s.cluster_id, b.side, c.day, sum(c.count), sum(c.weighted), sum(c.stall_ms), sum(c.above_ms)
+FROM stacks s JOIN counters c ON c.stack_id = s.id
+    JOIN (SELECT id, value = ?13 AS side FROM dict
+          WHERE kind = 1 AND app_id = (SELECT id FROM apps WHERE bundle_id = ?1)
+              AND value IN (?12, ?13)) b ON b.id = c.build_id
+WHERE s.cluster_id IS NOT NULL AND s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1)
+    AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)
+GROUP BY s.cluster_id, b.side, c.day ORDER BY s.cluster_id, b.side, c.day;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "storage/read_compare.h"
 #include "storage/read_context.h"
 #include "storage/read_findings.h"
 #include "storage/read_hours.h"
@@ -551,6 +552,27 @@ static void dump_context(struct dump *d, uint64_t id, const struct read_filter *
     }
 }
 
+static void dump_compare(struct dump *d, int kind)
+{
+    static const char *const versions[2] = {"1.0", "2.1"};
+    struct error err = {0};
+    struct read_filter f;
+    struct compare_cell *cells;
+    size_t n;
+    read_filter_init(&f);
+    f.bundle_id = SUITE_APP;
+    f.kind = kind;
+    f.since_ms = SUITE_DAY0 * 86400000;
+    if (!ok(d, read_compare(d->r, &f, versions, &d->arena, &cells, &n, &err), &err))
+        return;
+    for (size_t i = 0; i < n; i++)
+        buf_printf(d->out, " compare %llu %d %d %llu %.6f %llu %llu\n",
+                   (unsigned long long)cells[i].cluster_id, cells[i].side, cells[i].day,
+                   (unsigned long long)cells[i].count, cells[i].weighted,
+                   (unsigned long long)cells[i].stall_ms,
+                   (unsigned long long)cells[i].weighted_stall_ms);
+}
+
 static void dump_clusters_by_id(struct dump *d, uint64_t max)
 {
     struct error err = {0};
@@ -665,6 +687,8 @@ void dump_storage(struct storage_reader *r, const char *const *ids, size_t id_co
     dump_hours(&d, 0, SUITE_APP);
     for (size_t i = 0; i < 10; i++)
         dump_trend(&d, 0, &f[i]);
+    dump_compare(&d, -1);
+    dump_compare(&d, REPORT_HANG);
     dump_context(&d, 0, NULL);
     dump_context(&d, 0, &f[6]);
     dump_breakdown(&d, 0, NULL);

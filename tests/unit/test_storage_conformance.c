@@ -5,6 +5,7 @@
 /* Covers: storage/sqlite_read_hours.c storage/sqlite_write_hours.c storage/read_hours.c */
 /* Covers: storage/read_trend.c storage/trend.c storage/sqlite_read_trend.c */
 /* Covers: storage/read_context.c storage/context.c storage/sqlite_read_context.c */
+/* Covers: storage/read_compare.c storage/sqlite_read_compare.c */
 /* Covers: storage/op_usage.c storage/sqlite_write_usage.c storage/sqlite_split.c */
 /* Covers: storage/read_stack_weights.c storage/stack_weights.c */
 /* Covers: storage/sqlite_life.c storage/read_life.c */
