@@ -252,6 +252,60 @@ static bool is_named(const struct resolved_frame *r)
     return r->frame_count > 0 && strcmp(r->frames[0].function, "<hidden>") != 0;
 }
 
+/* One frame's numbers; false when it has a name of its own in the bytes. */
+static bool walk_frame(struct cursor *c, struct blob_frame *f)
+{
+    uint8_t bits = cursor_u8(c);
+    f->file = 0;
+    if (bits & FRAME_DEVICE)
+        return false;
+    f->function = (int64_t)cursor_uleb(c);
+    if (bits & FRAME_MANGLED)
+        (void)cursor_uleb(c);
+    if (bits & FRAME_FILE)
+        f->file = (int64_t)cursor_uleb(c);
+    if (bits & FRAME_LINE)
+        (void)cursor_uleb(c);
+    return true;
+}
+
+enum err frames_blob_walk(const void *data, size_t len, struct blob_frame *out, size_t max,
+                          size_t *ret_count, bool *ret_whole, struct error *err)
+{
+    struct cursor c = cursor_of(data, len);
+    size_t n = 0;
+    if (cursor_u8(&c) != VERSION)
+        return damaged(err);
+    uint64_t raw_count = cursor_uleb(&c);
+    *ret_whole = false;
+    for (uint64_t i = 0; i < raw_count && !c.overrun; i++) {
+        uint8_t bits = cursor_u8(&c);
+        int64_t image = bits & RAW_NAMED_IMAGE ? (int64_t)cursor_uleb(&c) : 0;
+        if (bits & RAW_PLACED) {
+            (void)cursor_take(&c, sizeof(struct uuid));
+            (void)cursor_uleb(&c);
+        }
+        if (bits & RAW_FUNCTION)
+            (void)cursor_uleb(&c);
+        uint64_t count = cursor_uleb(&c);
+        if (c.overrun || count > FRAMES_MAX)
+            return damaged(err);
+        if (count == 0 || count > max - n)
+            return ERR_OK;
+        for (uint64_t k = 0; k < count; k++, n++) {
+            out[n].image = image;
+            out[n].in_app = bits & RAW_IN_APP;
+            if (!walk_frame(&c, &out[n]))
+                return ERR_OK;
+        }
+    }
+    if (c.overrun || cursor_left(&c) > 0)
+        return damaged(err);
+    *ret_count = n;
+    *ret_whole = true;
+    return ERR_OK;
+}
+
 void frames_count_app(const struct resolved_stack *s, uint32_t *ret_app, uint32_t *ret_named)
 {
     *ret_app = 0;

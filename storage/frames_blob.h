@@ -29,6 +29,16 @@ enum err frames_blob_decode(const struct raw_stack *raw, const void *data, size_
                             frames_name_text *name_text, void *ctx, struct arena *arena,
                             struct resolved_stack *ret, struct error *err);
 
+/* The frames as numbers of names, innermost first, for who wants many stacks and nothing else of
+ * them: 0 where there is none. *ret_whole: false when that is not all there is to tell (a frame
+ * without a name, or with one that a device gave): then they are to be decoded. More than `max` frames are not whole either. */
+struct blob_frame {
+    int64_t function, file, image;
+    bool in_app;
+};
+enum err frames_blob_walk(const void *data, size_t len, struct blob_frame *out, size_t max,
+                          size_t *ret_count, bool *ret_whole, struct error *err);
+
 /* Frames of application images, and those of them that have a name. */
 void frames_count_app(const struct resolved_stack *s, uint32_t *ret_app, uint32_t *ret_named);
 

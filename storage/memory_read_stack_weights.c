@@ -66,14 +66,16 @@ static enum err visit_one(const struct mem_state *s, const struct stack_weights_
                           struct arena *arena, stack_weight_visit *visit, void *ctx,
                           struct error *err)
 {
-    struct weighed_stack out = {.stack_id = e->stack_id};
+    static const struct resolved_stack none = {NULL, 0};
     const struct mem_stack *k = mem_stack_of(s, e->stack_id);
+    struct raw_stack raw;
     if (!k)
         return error_set(err, ERR_INTERNAL, "a fact is of a stack that is not there");
+    struct weighed_stack out = {.stack_id = e->stack_id, .raw = k->raw, .raw_len = k->raw_len};
     memcpy(out.weights, e->weights, sizeof(out.weights));
-    enum err rc = raw_stack_decode(k->raw, k->raw_len, arena, &out.raw, err);
-    if (!rc && k->resolved)
-        out.resolved = *k->resolved;
+    enum err rc = raw_stack_decode(k->raw, k->raw_len, arena, &raw, err);
+    if (!rc)
+        rc = stack_weights_frames(&out, &raw, k->resolved ? k->resolved : &none, arena, err);
     return rc ? rc : visit(ctx, &out, err);
 }
 

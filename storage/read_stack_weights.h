@@ -9,8 +9,8 @@
  * to the next one (the first one from the start on, the last one to the end; without offsets by their
  * repeats). Samples live as long as their report: of older ones the time is their own stack's.
  *
- * Threads, memory: as storage_read.h says. What a visit sees lives until it returns, but for names of
- * symbol files: these live in the arena, and equal ones are mostly one pointer.
+ * Threads, memory: as storage_read.h says. What a visit sees lives until it returns, but for what
+ * lasts: that lives in the arena (or as long as the storage), and equal texts are mostly one pointer.
  */
 #ifndef STALLSYM_STORAGE_READ_STACK_WEIGHTS_H
 #define STALLSYM_STORAGE_READ_STACK_WEIGHTS_H
@@ -25,11 +25,26 @@ struct stack_weight {
     int64_t stall_ms; /* sampling undone */
 };
 
+/* One call; of a raw frame all that are inlined into it, too. */
+struct weighed_frame {
+    const char *function; /* NULL: none is known */
+    const char *image;    /* NULL: not known; so file */
+    const char *file;
+    bool in_app;
+    bool lasting; /* its function lives in the arena; image and file always do */
+    /* Of frames without a function: where they lie. */
+    enum image_kind image_kind;
+    struct uuid image_id;
+    uint64_t offset;
+};
+
 struct weighed_stack {
     uint64_t stack_id;
     struct stack_weight weights[WEIGHT_FILTERS_MAX]; /* under each filter */
-    struct raw_stack raw;
-    struct resolved_stack resolved; /* count 0 before the first resolution */
+    const struct weighed_frame *frames;              /* innermost first */
+    size_t frame_count;
+    const void *raw; /* raw_stack_decode() */
+    size_t raw_len;
 };
 
 typedef enum err stack_weight_visit(void *ctx, const struct weighed_stack *stack,

@@ -14,6 +14,8 @@
 
 #define WEIGHT_VALUES (FILTER_VALUES + 3)
 #define STACK_BYTES   ((size_t)16 << 20) /* of one stack, decoded */
+#define QUICK_FRAMES  4096               /* longer stacks take the long way */
+#define SCAN_GAP      8                  /* stacks passed over rather than sought */
 
 /* Names by their numbers, each read once. */
 struct names {
@@ -186,47 +188,134 @@ static bool weighs(const struct stack_weights_entry *e, size_t filter_count)
     return false;
 }
 
-static enum err decode(struct sqlite_reader *r, struct names *names, struct arena *scratch,
-                       struct weighed_stack *s, struct error *err)
+/* What the stacks are read with. */
+struct reading {
+    struct names names;
+    struct arena scratch; /* emptied after each stack */
+    struct blob_frame *blob;
+    struct weighed_frame *frames;
+    size_t room;
+    const struct stack_weights *weights;
+    size_t filter_count;
+    stack_weight_visit *visit;
+    void *ctx;
+};
+
+static enum err name_or_null(struct reading *r, int64_t id, const char **ret, struct error *err)
 {
-    bool row = false;
-    sqlite3_stmt *st = sql_start(&r->conn, SQL_WEIGHTS_STACK, err, sql_int((int64_t)s->stack_id));
-    enum err rc = st ? sql_step(&r->conn, st, &row, err) : err->code;
-    if (rc)
-        return rc;
-    if (!row)
-        return error_set(err, ERR_FORMAT, "counters are of a stack that is not there");
-    const void *resolved = sqlite3_column_blob(st, 1);
-    rc = raw_stack_decode(sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0), scratch,
-                          &s->raw, err);
-    s->resolved = (struct resolved_stack){NULL, 0};
-    if (!rc && resolved)
-        rc = frames_blob_decode(&s->raw, resolved, (size_t)sqlite3_column_bytes(st, 1), name_text,
-                                names, scratch, &s->resolved, err);
-    sql_end(st);
+    *ret = NULL;
+    return id == 0 ? ERR_OK : name_text(&r->names, id, ret, err);
+}
+
+/* Names alone, as nearly all stacks have them. */
+static enum err quick_frames(struct reading *r, const void *data, size_t len,
+                             struct weighed_stack *s, bool *ret_whole, struct error *err)
+{
+    size_t count = 0;
+    enum err rc = frames_blob_walk(data, len, r->blob, r->room, &count, ret_whole, err);
+    for (size_t i = 0; i < count && *ret_whole && !rc; i++) {
+        const struct blob_frame *from = &r->blob[i];
+        struct weighed_frame *to = &r->frames[i];
+        to->in_app = from->in_app;
+        to->lasting = true;
+        rc = name_text(&r->names, from->function, &to->function, err);
+        if (!rc)
+            rc = name_or_null(r, from->image, &to->image, err);
+        if (!rc)
+            rc = name_or_null(r, from->file, &to->file, err);
+    }
+    s->frames = r->frames;
+    s->frame_count = count;
     return rc;
 }
 
-static enum err visit_all(struct sqlite_reader *r, const struct stack_weights *w,
-                          size_t filter_count, struct arena *arena, stack_weight_visit *visit,
-                          void *ctx, struct error *err)
+static enum err all_frames(struct reading *r, const void *data, size_t len, struct weighed_stack *s,
+                           struct error *err)
 {
-    struct names names = {.reader = r, .arena = arena};
-    struct arena scratch;
-    enum err rc = ERR_OK;
-    arena_init(&scratch, STACK_BYTES);
-    for (size_t i = 0; i < w->count && !rc; i++) {
-        struct weighed_stack s = {.stack_id = w->entries[i].stack_id};
-        if (!weighs(&w->entries[i], filter_count))
-            continue;
-        memcpy(s.weights, w->entries[i].weights, sizeof(s.weights));
-        rc = decode(r, &names, &scratch, &s, err);
-        if (!rc)
-            rc = visit(ctx, &s, err);
-        arena_reset(&scratch);
+    struct resolved_stack resolved = {NULL, 0};
+    struct raw_stack raw;
+    enum err rc = raw_stack_decode(s->raw, s->raw_len, &r->scratch, &raw, err);
+    if (!rc && data)
+        rc = frames_blob_decode(&raw, data, len, name_text, &r->names, &r->scratch, &resolved, err);
+    return rc ? rc : stack_weights_frames(s, &raw, &resolved, &r->scratch, err);
+}
+
+static enum err visit_row(struct reading *r, sqlite3_stmt *st, const struct stack_weights_entry *e,
+                          struct error *err)
+{
+    struct weighed_stack s = {.stack_id = e->stack_id,
+                              .raw = sqlite3_column_blob(st, 1),
+                              .raw_len = (size_t)sqlite3_column_bytes(st, 1)};
+    const void *data = sqlite3_column_blob(st, 2);
+    size_t len = (size_t)sqlite3_column_bytes(st, 2);
+    bool whole = false;
+    enum err rc = data ? quick_frames(r, data, len, &s, &whole, err) : ERR_OK;
+    if (!rc && !whole)
+        rc = all_frames(r, data, len, &s, err);
+    memcpy(s.weights, e->weights, sizeof(s.weights));
+    if (!rc)
+        rc = r->visit(r->ctx, &s, err);
+    arena_reset(&r->scratch);
+    return rc;
+}
+
+/* Entries `first` to `end`, from one scan of the ids between them. */
+static enum err visit_run(struct reading *r, size_t first, size_t end, struct error *err)
+{
+    const struct stack_weights_entry *e = r->weights->entries;
+    struct sql_conn *conn = &r->names.reader->conn;
+    bool row = true;
+    sqlite3_stmt *st = sql_start(conn, SQL_WEIGHTS_STACKS, err, sql_int((int64_t)e[first].stack_id),
+                                 sql_int((int64_t)e[end - 1].stack_id));
+    enum err rc = st ? ERR_OK : err->code;
+    while (!rc && first < end && !(rc = sql_step(conn, st, &row, err)) && row) {
+        uint64_t id = (uint64_t)sqlite3_column_int64(st, 0);
+        if (id > e[first].stack_id)
+            rc = error_set(err, ERR_FORMAT, "counters are of a stack that is not there");
+        else if (id == e[first].stack_id && weighs(&e[first], r->filter_count))
+            rc = visit_row(r, st, &e[first], err);
+        first += id == e[first].stack_id;
     }
-    arena_done(&scratch);
-    free(names.texts);
+    if (!rc && first < end)
+        rc = error_set(err, ERR_FORMAT, "counters are of a stack that is not there");
+    sql_end(row ? st : NULL);
+    return rc;
+}
+
+/* Ids that lie close together are one scan. */
+static enum err visit_all(struct reading *r, struct error *err)
+{
+    const struct stack_weights_entry *e = r->weights->entries;
+    enum err rc = ERR_OK;
+    for (size_t first = 0, end; first < r->weights->count && !rc; first = end) {
+        end = first + 1;
+        while (end < r->weights->count && e[end].stack_id - e[end - 1].stack_id <= SCAN_GAP)
+            end++;
+        rc = visit_run(r, first, end, err);
+    }
+    return rc;
+}
+
+static enum err read_frames(struct sqlite_reader *r, const struct stack_weights *w,
+                            size_t filter_count, struct arena *arena, stack_weight_visit *visit,
+                            void *ctx, struct error *err)
+{
+    struct reading reading = {.names = {.reader = r, .arena = arena},
+                              .room = QUICK_FRAMES,
+                              .weights = w,
+                              .filter_count = filter_count,
+                              .visit = visit,
+                              .ctx = ctx};
+    arena_init(&reading.scratch, STACK_BYTES);
+    reading.blob = calloc(QUICK_FRAMES, sizeof(*reading.blob));
+    reading.frames = calloc(QUICK_FRAMES, sizeof(*reading.frames));
+    enum err rc = reading.blob && reading.frames
+                      ? visit_all(&reading, err)
+                      : error_set(err, ERR_NO_MEMORY, "no memory for frames");
+    arena_done(&reading.scratch);
+    free(reading.blob);
+    free(reading.frames);
+    free(reading.names.texts);
     return rc;
 }
 
@@ -259,7 +348,7 @@ enum err sqlite_read_stack_weights(struct storage_reader *base, uint64_t cluster
     }
     stack_weights_sort(&w);
     if (!rc)
-        rc = visit_all(r, &w, filter_count, arena, visit, ctx, err);
+        rc = read_frames(r, &w, filter_count, arena, visit, ctx, err);
     stack_weights_done(&w);
     if (!rc)
         memcpy(ret_scopes, scopes, filter_count * sizeof(scopes[0]));

@@ -115,3 +115,44 @@ enum err stack_weights_spread(struct stack_weights *w, size_t filter,
     own->weights[filter].stall_ms -= given;
     return ERR_OK;
 }
+
+static struct weighed_frame frame_of(const struct resolved_frame *r, const struct frame *f)
+{
+    struct weighed_frame out = {.image = r->image_name, .in_app = r->in_app};
+    if (f) {
+        out.function = f->function;
+        out.file = f->file;
+        out.lasting = r->status == FRAME_RESOLVED;
+    } else {
+        out.image_kind = r->raw.image_kind;
+        out.image_id = r->image;
+        out.offset = r->offset;
+    }
+    return out;
+}
+
+enum err stack_weights_frames(struct weighed_stack *s, const struct raw_stack *raw,
+                              const struct resolved_stack *resolved, struct arena *arena,
+                              struct error *err)
+{
+    size_t count = 0, n = 0;
+    for (size_t i = 0; i < raw->count; i++)
+        count += resolved->count && resolved->frames[i].frame_count
+                     ? resolved->frames[i].frame_count
+                     : 1;
+    struct weighed_frame *frames = arena_array(arena, count + 1, sizeof(*frames));
+    if (!frames)
+        return error_set(err, ERR_LIMIT, "the frames of a stack take too much memory");
+    for (size_t i = 0; i < raw->count; i++) {
+        const struct resolved_frame pending = {
+            .raw = raw->frames[i], .image = raw->frames[i].image, .offset = raw->frames[i].offset};
+        const struct resolved_frame *r = resolved->count ? &resolved->frames[i] : &pending;
+        if (r->frame_count == 0)
+            frames[n++] = frame_of(r, NULL);
+        for (size_t k = 0; k < r->frame_count; k++)
+            frames[n++] = frame_of(r, &r->frames[k]);
+    }
+    s->frames = frames;
+    s->frame_count = n;
+    return ERR_OK;
+}

@@ -51,4 +51,10 @@ struct weight_samples {
 enum err stack_weights_spread(struct stack_weights *w, size_t filter,
                               const struct weight_samples *samples, struct error *err);
 
+/* The frames of a stack, from its decoded forms (`resolved` count 0: not resolved yet), in the
+ * arena. */
+enum err stack_weights_frames(struct weighed_stack *s, const struct raw_stack *raw,
+                              const struct resolved_stack *resolved, struct arena *arena,
+                              struct error *err);
+
 #endif

@@ -97,6 +97,10 @@ enum err api_get_trends(struct http_request *r, const struct read_tools *tools, 
 /* api_compare.c */
 enum err api_get_compare(struct http_request *r, const struct read_tools *tools, struct error *err);
 
+/* api_flamegraph.c */
+enum err api_get_flamegraph(struct http_request *r, const struct read_tools *tools,
+                            struct error *err);
+
 /* api_stats.c */
 enum err api_get_stats(struct http_request *r, const struct read_tools *tools, struct error *err);
 

@@ -21,3 +21,12 @@ $(BUILD)/gen/web_assets.h: $(BUILD)/gen/openapi.json server/web/upload.sh $(BUIL
 	    upload_sh=server/web/upload.sh >$@.tmp && mv $@.tmp $@
 
 generated: $(BUILD)/gen/web_assets.h
+
+# What a flame graph carries in itself.
+$(BUILD)/gen/flame_assets.h: server/web/flamegraph.css server/web/flamegraph.js $(BUILD)/host/embed
+	@mkdir -p $(@D)
+	@echo "  GEN     $@"
+	$(Q)$(BUILD)/host/embed flamegraph_css=server/web/flamegraph.css \
+	    flamegraph_js=server/web/flamegraph.js >$@.tmp && mv $@.tmp $@
+
+generated: $(BUILD)/gen/flame_assets.h

@@ -137,5 +137,7 @@ WHERE sa.report_id >= ?11 AND s.state <> 2 AND r.duration_ms > 0
     AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
     AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6));
 
--- name: weights_stack
-SELECT raw, resolved FROM stack_data WHERE stack_id = ?1;
+-- Frames of stacks from one id to another.
+-- name: weights_stacks
+SELECT stack_id, raw, resolved FROM stack_data WHERE stack_id >= ?1 AND stack_id <= ?2
+ORDER BY stack_id;

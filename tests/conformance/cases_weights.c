@@ -17,12 +17,15 @@ struct weighed {
     uint64_t last_id;
 };
 
-static uint32_t number_of(struct suite *s, const struct raw_stack *raw)
+static uint32_t number_of(struct suite *s, const struct weighed_stack *stack)
 {
+    struct error err = {0};
+    struct raw_stack raw;
+    ck_assert_int_eq(raw_stack_decode(stack->raw, stack->raw_len, &s->arena, &raw, &err), ERR_OK);
     for (uint32_t k = 0; k < STACKS; k++) {
         struct raw_stack want = suite_stack(&s->arena, k);
-        if (want.count == raw->count && want.frames[0].offset == raw->frames[0].offset &&
-            uuid_equal(&want.frames[0].image, &raw->frames[0].image))
+        if (want.count == raw.count && want.frames[0].offset == raw.frames[0].offset &&
+            uuid_equal(&want.frames[0].image, &raw.frames[0].image))
             return k;
     }
     ck_abort_msg("a stack nobody sent");
@@ -35,12 +38,11 @@ static enum err take(void *ctx, const struct weighed_stack *stack, struct error 
     (void)err;
     ck_assert_uint_gt(stack->stack_id, w->last_id);
     w->last_id = stack->stack_id;
-    memcpy(w->of[number_of(w->s, &stack->raw)], stack->weights, sizeof(stack->weights));
+    memcpy(w->of[number_of(w->s, stack)], stack->weights, sizeof(stack->weights));
     w->count++;
-    if (stack->resolved.count) {
-        ck_assert_uint_eq(stack->resolved.count, stack->raw.count);
-        w->named += stack->resolved.frames[0].frame_count > 0;
-    }
+    ck_assert_uint_ge(stack->frame_count, 1);
+    w->named += stack->frames[0].function != NULL;
+    ck_assert(stack->frames[0].function || stack->frames[0].offset);
     return ERR_OK;
 }
 

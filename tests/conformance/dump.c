@@ -442,8 +442,17 @@ static enum err dump_weight(void *ctx, const struct weighed_stack *w, struct err
     for (size_t i = 0; i < WEIGHT_FILTERS_MAX; i++)
         buf_printf(d->out, " %lld/%lld/%lld", (long long)w->weights[i].count,
                    (long long)w->weights[i].weighted, (long long)w->weights[i].stall_ms);
-    buf_printf(d->out, " %zu\n", w->raw.count);
-    dump_resolved(d, &w->resolved);
+    buf_printf(d->out, " %zu\n", w->raw_len);
+    for (size_t i = 0; i < w->frame_count; i++) {
+        const struct weighed_frame *f = &w->frames[i];
+        buf_printf(d->out, "    %s %s %s %d%d", text(f->function), text(f->image), text(f->file),
+                   f->in_app, f->lasting);
+        if (!f->function) {
+            buf_printf(d->out, " %d +%llx", f->image_kind, (unsigned long long)f->offset);
+            uuid_line(d, &f->image_id);
+        }
+        buf_puts(d->out, "\n");
+    }
     return ERR_OK;
 }
 

@@ -64,6 +64,7 @@ static const struct {
     {"GET", "/v1/breakdown", "/v1/breakdown", SCOPE_READ},
     {"GET", "/v1/trends", "/v1/trends", SCOPE_READ},
     {"GET", "/v1/compare", "/v1/compare", SCOPE_READ},
+    {"GET", "/v1/flamegraph", "/v1/flamegraph", SCOPE_READ},
     {"GET", "/v1/stats", "/v1/stats", SCOPE_READ},
     {"GET", "/v1/apps/a.b/config", "/v1/apps/{bundle_id}/config", SCOPE_INGEST | SCOPE_READ},
     {"PUT", "/v1/apps/a.b/config", "/v1/apps/{bundle_id}/config", SCOPE_ADMIN},

@@ -1,0 +1,39 @@
+#include "server/http/flame.h"
+
+#include "server/http/http_request.h"
+#include "storage/figures.h"
+
+const struct flame_format FLAME_FORMATS[] = {
+    {"json", TYPE_JSON, flame_json},
+    {"folded", "text/plain; charset=utf-8", flame_folded},
+    {"speedscope", TYPE_JSON, flame_speedscope},
+    {"svg", "image/svg+xml", flame_svg},
+};
+const size_t FLAME_FORMAT_COUNT = sizeof(FLAME_FORMATS) / sizeof(FLAME_FORMATS[0]);
+
+double flame_value(const struct flame *f, int64_t weight)
+{
+    return f->by_time ? (double)weight : (double)weight / FIGURES_WEIGHT_ONE;
+}
+
+void flame_put_value(const struct flame *f, struct jout *j, const char *key, int64_t weight)
+{
+    if (f->by_time)
+        jout_int(j, key, weight);
+    else if (weight % FIGURES_WEIGHT_ONE == 0)
+        jout_int(j, key, weight / FIGURES_WEIGHT_ONE);
+    else
+        jout_double(j, key, flame_value(f, weight));
+}
+
+double flame_share(const struct flame *f, const struct call_node *n, size_t set)
+{
+    size_t count;
+    int64_t total = call_tree_nodes(f->tree, &count)->value[set];
+    return total > 0 ? (double)n->value[set] / (double)total : 0;
+}
+
+double flame_delta(const struct flame *f, const struct call_node *n)
+{
+    return flame_share(f, n, 0) - flame_share(f, n, 1);
+}
