@@ -700,7 +700,7 @@ WHERE (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
 -- Ascending ids; what the filter says about clusters themselves (?1 bundle id, ?2 category,
 -- ?3 state, ?4 text, ?5 idle ones too), with the sums of their stacks.
 -- name: clusters_matching
-SELECT c.id, t.count, t.stall_ms, t.first_seen_ms, t.last_seen_ms
+SELECT c.id, t.count, t.stall_ms, t.first_seen_ms, t.last_seen_ms, t.hist
 FROM clusters c JOIN cluster_totals t ON t.cluster_id = c.id
 WHERE t.count > 0 AND (?1 IS NULL OR c.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND (?2 IS NULL OR c.category = ?2) AND (?3 IS NULL OR c.state = ?3)
