@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/ingest/format_json.h"
-
 static enum err read_json(struct intake *in, const struct format_body *body, struct error *err)
 {
     json_t *root = NULL;

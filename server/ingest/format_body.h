@@ -11,8 +11,7 @@
 #ifndef STALLSYM_INGEST_FORMAT_BODY_H
 #define STALLSYM_INGEST_FORMAT_BODY_H
 
-#include <jansson.h>
-
+#include "server/ingest/format_json.h"
 #include "server/ingest/intake.h"
 
 struct format_body {
