@@ -12,7 +12,7 @@ CC     ?= cc
 .DEFAULT_GOAL := all
 Q      := $(if $(V),,@)
 
-PKGS := libelf libmicrohttpd jansson sqlite3 libarchive libzstd zlib
+PKGS := libelf libmicrohttpd jansson sqlite3 libarchive libzstd zlib libcurl
 # Debian 12's libdwarf has no .pc file, Debian 13's names a folder that is not there.
 DWARF_CFLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null) -I/usr/include/libdwarf
 DWARF_LIBS   := $(shell pkg-config --libs libdwarf 2>/dev/null || echo -ldwarf)

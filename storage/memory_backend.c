@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "storage/memory_alerts.h"
 #include "storage/memory_config.h"
 #include "storage/memory_life.h"
 #include "storage/memory_numbers.h"
@@ -164,7 +165,7 @@ static enum err mem_open(const struct storage_options *o, struct storage **ret, 
     m->work->next_upload = m->work->next_slice = m->work->next_token = 1;
     m->work->hours_from = INT32_MIN;
     m->work->next_rule = m->work->next_work = 1;
-    m->work->next_change = 1;
+    m->work->next_change = m->work->next_alert = m->work->next_delivery = 1;
     *m->published = *m->work;
     *ret = &m->base;
     return ERR_OK;
@@ -211,6 +212,9 @@ static enum err mem_apply(struct storage *base, struct write_op *op, struct erro
         [WRITE_USAGE] = mem_write_usage,
         [WRITE_FINDINGS] = mem_write_findings,
         [WRITE_CLUSTER_STATE] = mem_write_cluster_state,
+        [WRITE_ALERT_RULES] = mem_write_alert_rules,
+        [WRITE_ALERTS] = mem_write_alerts,
+        [WRITE_DELIVERY] = mem_write_delivery,
     };
     struct mem_storage *m = mem_of(base);
     if (!m->in_group)
@@ -395,4 +399,12 @@ const struct storage_backend storage_backend_memory = {
     .read_findings_due = mem_read_findings_due,
     .read_cluster_findings = mem_read_cluster_findings,
     .read_cluster_history = mem_read_cluster_history,
+    .read_alert_settings = mem_read_alert_settings,
+    .read_alert_cluster = mem_read_alert_cluster,
+    .read_alert_regressions = mem_read_alert_regressions,
+    .read_alert_new_clusters = mem_read_alert_new_clusters,
+    .read_alert_minutes = mem_read_alert_minutes,
+    .read_alert_rates = mem_read_alert_rates,
+    .read_deliveries_due = mem_read_deliveries_due,
+    .read_deliveries = mem_read_deliveries,
 };

@@ -196,6 +196,10 @@ void mem_life_inherit(struct mem_state *s, uint64_t from, uint64_t heir)
             gone->created_ms < next->created_ms ? gone->created_ms : next->created_ms;
         next->announced_ms = next->announced_ms ? next->announced_ms : gone->announced_ms;
     }
+    for (size_t i = 0; i < s->alerts_count && heir; i++) {
+        if (s->alerts[i].cluster_id == from)
+            s->alerts[i].cluster_id = heir;
+    }
     for (size_t i = 0; i < s->changes_count;) {
         if (s->changes[i].cluster_id == from && !heir) {
             mem_remove(s, changes, i);

@@ -90,6 +90,25 @@ struct mem_change {
     struct cluster_change row;
 };
 
+struct mem_alert {
+    uint64_t id;
+    enum alert_kind kind;
+    size_t app; /* SIZE_MAX: none */
+    uint64_t cluster_id;
+    const char *subject, *body;
+    int64_t created_ms;
+};
+
+struct mem_delivery {
+    uint64_t id, alert_id;
+    const char *target;
+    enum delivery_state state;
+    uint32_t attempts;
+    int64_t next_ms, done_ms;
+    int32_t status;
+    const char *error;
+};
+
 struct mem_alias {
     uint64_t alias, cluster_id;
     size_t app;
@@ -237,6 +256,8 @@ struct mem_config {
     X(layout, layouts)                                                                             \
     X(set, sets)                                                                                   \
     X(cluster, clusters)                                                                           \
+    X(alert, alerts)                                                                               \
+    X(delivery, deliveries)                                                                        \
     X(change, changes)                                                                             \
     X(alias, aliases)                                                                              \
     X(move, moves)                                                                                 \
@@ -271,6 +292,8 @@ struct mem_state {
         next_change;
     int32_t hours_from; /* first day whose hours are known */
     uint64_t next_rule, next_work;
+    uint64_t next_alert, next_delivery, regressions_seen;
+    struct alert_settings alert_settings;
     unsigned users; /* readers of a published state */
 };
 

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "storage/sqlite_alerts.h"
 #include "storage/sqlite_config.h"
 #include "storage/sqlite_counters.h"
 #include "storage/sqlite_migrate.h"
@@ -263,4 +264,12 @@ const struct storage_backend storage_backend_sqlite = {
     .read_findings_due = sqlite_read_findings_due,
     .read_cluster_findings = sqlite_read_cluster_findings,
     .read_cluster_history = sqlite_read_cluster_history,
+    .read_alert_settings = sqlite_read_alert_settings,
+    .read_alert_cluster = sqlite_read_alert_cluster,
+    .read_alert_regressions = sqlite_read_alert_regressions,
+    .read_alert_new_clusters = sqlite_read_alert_new_clusters,
+    .read_alert_minutes = sqlite_read_alert_minutes,
+    .read_alert_rates = sqlite_read_alert_rates,
+    .read_deliveries_due = sqlite_read_deliveries_due,
+    .read_deliveries = sqlite_read_deliveries,
 };

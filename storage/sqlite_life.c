@@ -332,5 +332,7 @@ enum err sqlite_life_inherit(struct sqlite_storage *s, int64_t from, int64_t hei
         rc = sql_run_values(&s->conn, SQL_LIFE_INHERIT_AGE, pair, 2, err);
     if (!rc)
         rc = sql_run_values(&s->conn, SQL_LIFE_HISTORY_MOVE, pair, 2, err);
+    if (!rc)
+        rc = sql_run_values(&s->conn, SQL_ALERTS_MOVE, pair, 2, err);
     return rc;
 }

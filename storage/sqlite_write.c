@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "storage/sqlite_config.h"
+#include "storage/sqlite_alerts.h"
 #include "storage/sqlite_counters.h"
 
 typedef enum err apply_function(struct sqlite_storage *s, struct write_op *op, struct error *err);
@@ -53,6 +54,9 @@ static apply_function *const apply_functions[] = {
     [WRITE_USAGE] = sqlite_write_usage,
     [WRITE_FINDINGS] = sqlite_write_findings,
     [WRITE_CLUSTER_STATE] = sqlite_write_cluster_state,
+    [WRITE_ALERT_RULES] = sqlite_write_alert_rules,
+    [WRITE_ALERTS] = sqlite_write_alerts,
+    [WRITE_DELIVERY] = sqlite_write_delivery,
 };
 
 static int on_commit(void *arg, sqlite3 *db, const char *schema, int pages)

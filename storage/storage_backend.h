@@ -14,6 +14,7 @@
 #define STALLSYM_STORAGE_STORAGE_BACKEND_H
 
 #include "storage/read_compare.h"
+#include "storage/read_alerts.h"
 #include "storage/read_config.h"
 #include "storage/read_context.h"
 #include "storage/read_findings.h"
@@ -136,6 +137,30 @@ struct storage_backend {
                             struct arena *arena, struct report_row *ret, struct error *err);
     enum err (*read_stats)(struct storage_reader *r, const char *bundle_id, struct stats_row *ret,
                            struct error *err);
+    enum err (*read_alert_settings)(struct storage_reader *r, struct arena *arena,
+                                    struct alert_settings *ret, struct error *err);
+    enum err (*read_alert_cluster)(struct storage_reader *r, uint64_t id, struct arena *arena,
+                                   struct alert_cluster *ret, struct error *err);
+    enum err (*read_alert_regressions)(struct storage_reader *r, uint64_t after_id, size_t limit,
+                                       struct arena *arena, struct alert_regression **ret,
+                                       size_t *ret_count, struct error *err);
+    enum err (*read_alert_new_clusters)(struct storage_reader *r, int64_t since_ms,
+                                        uint64_t min_count, size_t limit, struct arena *arena,
+                                        struct alert_cluster **ret, size_t *ret_count,
+                                        struct error *err);
+    enum err (*read_alert_minutes)(struct storage_reader *r, int64_t begin_ms, int64_t end_ms,
+                                   uint64_t max_reports, struct arena *arena,
+                                   struct alert_minute **ret, size_t *ret_count, struct error *err);
+    enum err (*read_alert_rates)(struct storage_reader *r, int32_t since_day, struct arena *arena,
+                                 struct alert_rate **ret, size_t *ret_count, struct error *err);
+    enum err (*read_deliveries_due)(struct storage_reader *r, int64_t now_ms, size_t limit,
+                                    struct arena *arena, struct delivery_due **ret,
+                                    size_t *ret_count, int64_t *ret_next_ms, uint64_t *ret_pending,
+                                    struct error *err);
+    enum err (*read_deliveries)(struct storage_reader *r, const struct delivery_filter *f,
+                                size_t limit, const char *cursor, struct arena *arena,
+                                struct delivery_row **ret, size_t *ret_count, const char **ret_next,
+                                struct error *err);
     enum err (*read_cluster_history)(struct storage_reader *r, uint64_t id, size_t limit,
                                      const char *cursor, struct arena *arena,
                                      struct cluster_change **ret, size_t *ret_count,

@@ -21,6 +21,18 @@ static const char *const cluster_state_names[CLUSTER_STATES] = {
     [CLUSTER_IGNORED] = "ignored",
 };
 
+static const char *const alert_kind_names[ALERT_KINDS] = {
+    [ALERT_NEW_CLUSTER] = "new_cluster",         [ALERT_SPIKE] = "spike",
+    [ALERT_REGRESSION] = "regression",           [ALERT_SYMBOLICATION_RATE] = "symbolication_rate",
+    [ALERT_MISSING_SYMBOLS] = "missing_symbols", [ALERT_TEST] = "test",
+};
+
+static const char *const delivery_state_names[] = {
+    [DELIVERY_PENDING] = "pending",
+    [DELIVERY_SENT] = "sent",
+    [DELIVERY_FAILED] = "failed",
+};
+
 const char *report_kind_name(enum report_kind kind)
 {
     return kind_names[kind];
@@ -85,6 +97,27 @@ bool cluster_state_parse(const char *name, enum cluster_state *ret)
         }
     }
     return false;
+}
+
+const char *alert_kind_name(enum alert_kind kind)
+{
+    return alert_kind_names[kind];
+}
+
+bool alert_kind_parse(const char *name, enum alert_kind *ret)
+{
+    for (size_t i = 0; i < ALERT_KINDS; i++) {
+        if (strcmp(name, alert_kind_names[i]) == 0) {
+            *ret = (enum alert_kind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *delivery_state_name(enum delivery_state state)
+{
+    return delivery_state_names[state];
 }
 
 struct write_op *write_op_new(enum write_op_kind kind, size_t arena_limit)

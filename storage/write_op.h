@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "base/stack.h"
 #include "base/uuid.h"
+#include "storage/op_alerts.h"
 #include "storage/op_config.h"
 #include "storage/op_findings.h"
 #include "storage/op_hours.h"
@@ -311,6 +312,9 @@ enum write_op_kind {
     WRITE_USAGE,
     WRITE_FINDINGS,
     WRITE_CLUSTER_STATE,
+    WRITE_ALERT_RULES,
+    WRITE_ALERTS,
+    WRITE_DELIVERY,
 };
 
 struct write_op {
@@ -353,6 +357,9 @@ struct write_op {
         struct op_usage usage;
         struct op_findings findings;
         struct op_cluster_state cluster_state;
+        struct op_alert_rules alert_rules;
+        struct op_alerts alerts;
+        struct op_delivery delivery;
     } u;
 };
 

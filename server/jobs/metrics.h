@@ -52,6 +52,11 @@
     X(REFITS, counter, "stallsym_indexes_chosen_anew_total", "indexes chosen or made anew")        \
     X(READS, counter, "stallsym_reads_total", "read jobs run")                                     \
     X(READS_TIMED_OUT, counter, "stallsym_reads_timed_out_total", "read jobs over their deadline") \
+    X(ALERTS_MADE, counter, "stallsym_alerts_total", "alerts made")                                \
+    X(ALERTS_SENT, counter, "stallsym_alerts_sent_total", "deliveries of alerts that arrived")     \
+    X(ALERTS_FAILED, counter, "stallsym_alerts_failed_total", "deliveries given up")               \
+    X(ALERT_ATTEMPTS_FAILED, counter, "stallsym_alert_attempts_failed_total", "failed attempts")   \
+    X(ALERTS_PENDING, gauge, "stallsym_alerts_pending", "deliveries not made yet")                 \
     X(AUTH_FAILURES, counter, "stallsym_auth_failures_total", "requests with a wrong token")
 
 enum metric_id {

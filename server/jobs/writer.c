@@ -132,6 +132,9 @@ static bool makes_pending(const struct write_op *op)
     case WRITE_USAGE:
     case WRITE_FINDINGS:
     case WRITE_CLUSTER_STATE:
+    case WRITE_ALERT_RULES:
+    case WRITE_ALERTS:
+    case WRITE_DELIVERY:
         return false;
     }
     return false;

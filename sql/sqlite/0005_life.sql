@@ -38,4 +38,47 @@ CREATE TABLE cluster_history (
 CREATE INDEX cluster_history_cluster ON cluster_history (cluster_id, id);
 CREATE INDEX cluster_history_regressions ON cluster_history (id) WHERE kind = 1;
 
+-- One row once rules were set.
+CREATE TABLE alert_rules (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    revision INTEGER NOT NULL,
+    document TEXT NOT NULL,
+    -- When the first rules were set: what was there before is not new.
+    since_ms INTEGER NOT NULL,
+    updated_ms INTEGER NOT NULL,
+    who TEXT
+) STRICT;
+
+-- Up to which row of cluster_history regressions were looked at.
+INSERT INTO sequences VALUES ('alert_regressions', 0);
+
+CREATE TABLE alerts (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind INTEGER NOT NULL,
+    -- 0: of no app (a test).
+    app_id INTEGER NOT NULL,
+    cluster_id INTEGER NOT NULL,
+    subject TEXT NOT NULL,
+    body TEXT NOT NULL,
+    created_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX alerts_cause ON alerts (kind, app_id, cluster_id, subject, created_ms);
+CREATE INDEX alerts_cluster ON alerts (cluster_id) WHERE cluster_id <> 0;
+CREATE INDEX alerts_created ON alerts (created_ms);
+
+-- The outbox. state: 0 pending, 1 sent, 2 given up.
+CREATE TABLE deliveries (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    alert_id INTEGER NOT NULL REFERENCES alerts (id) ON DELETE CASCADE,
+    target TEXT NOT NULL,
+    state INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    next_ms INTEGER NOT NULL,
+    done_ms INTEGER,
+    status INTEGER NOT NULL,
+    error TEXT
+) STRICT;
+CREATE INDEX deliveries_due ON deliveries (next_ms, id) WHERE state = 0;
+CREATE INDEX deliveries_alert ON deliveries (alert_id);
+
 PRAGMA user_version = 5;

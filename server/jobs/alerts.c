@@ -1,0 +1,393 @@
+#include "server/jobs/alerts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "server/analysis/spike.h"
+#include "server/jobs/alert_body.h"
+#include "server/jobs/alert_rules.h"
+#include "storage/read_alerts.h"
+#include "storage/read_hours.h"
+#include "storage/storage_read.h"
+
+#define ARENA_BYTES   ((size_t)256 * 1024 * 1024)
+#define OP_ARENA      ((size_t)32 * 1024 * 1024)
+#define ITEMS_MAX     200    /* alerts of one look; what is left comes with the next one */
+#define MINUTES_MAX   300000 /* newest reports looked at for spikes */
+#define NEW_DAYS      7      /* a cluster is new, an image newly missing, for so long */
+#define SLOW_MS       300000 /* rates and missing symbols are looked at so often */
+#define RATE_DAYS     7
+#define BASES         4096 /* baselines remembered until the hour is over */
+#define HISTORY_HOURS ((SPIKE_DAYS + 2) * HOURS_A_DAY)
+
+struct base {
+    uint64_t cluster_id;
+    int64_t hour;
+    struct spike_baseline of[SPIKE_HOURS];
+};
+
+struct alerts {
+    struct storage_reader *reader;
+    struct writer *writer;
+    struct alerts_options options;
+    struct notifier *notifier;
+    struct metrics *metrics;
+    struct arena arena;
+    struct base bases[BASES]; /* by cluster_id % BASES */
+    int64_t slow_at;
+};
+
+/* One look. */
+struct look {
+    struct alerts *a;
+    struct write_op *op;
+    struct alert_rules rules;
+    struct alert_settings settings;
+    int64_t now_ms;
+    bool full;
+};
+
+enum err alerts_new(struct storage *storage, struct writer *writer,
+                    const struct alerts_options *options, struct notifier *notifier,
+                    struct metrics *metrics, struct alerts **ret, struct error *err)
+{
+    struct alerts *a = calloc(1, sizeof(*a));
+    if (!a)
+        return error_set(err, ERR_NO_MEMORY, "no memory for alerts");
+    arena_init(&a->arena, ARENA_BYTES);
+    a->writer = writer;
+    a->options = *options;
+    a->notifier = notifier;
+    a->metrics = metrics;
+    enum err rc = storage_reader_open(storage, &a->reader, err);
+    if (rc != ERR_OK) {
+        alerts_free(a);
+        return rc;
+    }
+    *ret = a;
+    return ERR_OK;
+}
+
+void alerts_free(struct alerts *a)
+{
+    if (!a)
+        return;
+    storage_reader_close(a->reader);
+    arena_done(&a->arena);
+    free(a);
+}
+
+/* --- putting an alert into the op ------------------------------------------------------------- */
+
+/* Where it goes is copied, too: rules are read anew by the next look. */
+static bool keep_targets(struct look *l, const struct target_list *to, struct op_alert *ret)
+{
+    const char **names = arena_array(l->op->arena, to->count + 1, sizeof(const char *));
+    if (!names)
+        return false;
+    for (size_t i = 0; i < to->count; i++) {
+        if (!(names[i] = arena_strdup(l->op->arena, to->names[i])))
+            return false;
+    }
+    ret->targets = names;
+    ret->target_count = to->count;
+    return true;
+}
+
+static enum err add(struct look *l, const struct alert_rule *rule, struct alert_story *story,
+                    const char *subject, int64_t window_ms, struct error *err)
+{
+    struct op_alerts *o = &l->op->u.alerts;
+    struct buf body;
+    if (rule->mute)
+        return ERR_OK;
+    if (o->count == ITEMS_MAX) {
+        l->full = true;
+        return ERR_OK;
+    }
+    struct op_alert *item = &o->items[o->count];
+    story->at_ms = l->now_ms;
+    story->rule = rule->name;
+    story->public_url = l->a->options.public_url;
+    story->owner = story->cluster ? story->cluster->owner : NULL;
+    buf_init(&body, ALERT_BODY_BYTES);
+    bool good = alert_body_make(story, &body);
+    *item = (struct op_alert){
+        .kind = story->kind,
+        .bundle_id = arena_strdup(l->op->arena, story->bundle_id ? story->bundle_id : ""),
+        .cluster_id = story->cluster ? story->cluster->id : 0,
+        .subject = arena_strdup(l->op->arena, subject),
+        .body = good ? arena_strdup(l->op->arena, body.data) : NULL,
+        .window_ms = window_ms};
+    buf_done(&body);
+    if (!item->bundle_id || !item->subject || !item->body ||
+        !keep_targets(l, alert_rules_route(&l->rules, rule, story->owner), item))
+        return error_set(err, ERR_NO_MEMORY, "no memory for an alert");
+    o->count++;
+    return ERR_OK;
+}
+
+static const struct alert_rule *rule_for(const struct look *l, enum alert_kind kind,
+                                         const struct alert_cluster *c)
+{
+    const struct alert_facts facts = {kind, c->bundle_id, c->owner, c->category};
+    return alert_rules_match(&l->rules, &facts);
+}
+
+/* --- kinds ------------------------------------------------------------------------------------ */
+
+static enum err look_for_regressions(struct look *l, struct error *err)
+{
+    struct alert_regression *rows = NULL;
+    size_t count = 0;
+    enum err rc =
+        read_alert_regressions(l->a->reader, 0, ITEMS_MAX, &l->a->arena, &rows, &count, err);
+    for (size_t i = 0; i < count && rc == ERR_OK; i++) {
+        const struct alert_regression *g = &rows[i];
+        char subject[32];
+        const struct alert_rule *rule = rule_for(l, ALERT_REGRESSION, &g->cluster);
+        snprintf(subject, sizeof(subject), "%" PRIu64, g->change_id);
+        struct alert_story story = {.kind = ALERT_REGRESSION,
+                                    .bundle_id = g->cluster.bundle_id,
+                                    .cluster = &g->cluster,
+                                    .version = g->version,
+                                    .build = g->build,
+                                    .resolved_in = g->resolved_in,
+                                    .resolved_build = g->resolved_build};
+        if (rule && g->stands)
+            rc = add(l, rule, &story, subject, ALERT_ONCE, err);
+        l->op->u.alerts.regressions_seen = g->change_id;
+    }
+    return rc;
+}
+
+static enum err look_for_new_clusters(struct look *l, struct error *err)
+{
+    struct alert_cluster *rows = NULL;
+    size_t count = 0;
+    uint64_t least = alert_rules_least(&l->rules, ALERT_NEW_CLUSTER);
+    int64_t since = l->now_ms - NEW_DAYS * CLOCK_DAY_MS;
+    if (least == UINT64_MAX)
+        return ERR_OK;
+    if (since < l->settings.since_ms)
+        since = l->settings.since_ms;
+    enum err rc = read_alert_new_clusters(l->a->reader, since, least, READ_LIMIT_MAX, &l->a->arena,
+                                          &rows, &count, err);
+    for (size_t i = 0; i < count && rc == ERR_OK; i++) {
+        const struct alert_rule *rule = rule_for(l, ALERT_NEW_CLUSTER, &rows[i]);
+        struct alert_story story = {
+            .kind = ALERT_NEW_CLUSTER, .bundle_id = rows[i].bundle_id, .cluster = &rows[i]};
+        if (rule && rows[i].count >= alert_rule_min_reports(rule, ALERT_NEW_CLUSTER))
+            rc = add(l, rule, &story, "", ALERT_ONCE, err);
+    }
+    return rc;
+}
+
+/* Baselines of the hours that slots may lie in, computed once an hour. */
+static enum err baselines(struct look *l, const struct alert_cluster *c, const struct base **ret,
+                          struct error *err)
+{
+    struct base *b = &l->a->bases[c->id % BASES];
+    int64_t hour = hours_number(l->now_ms);
+    int64_t begin = hour - HISTORY_HOURS + 1;
+    struct hour_row *rows = NULL;
+    int64_t known = 0;
+    *ret = b;
+    if (b->cluster_id == c->id && b->hour == hour)
+        return ERR_OK;
+    enum err rc = read_hours(l->a->reader, c->id, NULL, begin, HISTORY_HOURS, &l->a->arena, &rows,
+                             &known, err);
+    if (rc != ERR_OK)
+        return rc;
+    uint64_t *counts = arena_array(&l->a->arena, HISTORY_HOURS, sizeof(*counts));
+    if (!counts)
+        return error_set(err, ERR_NO_MEMORY, "no memory for a baseline");
+    for (size_t i = 0; i < HISTORY_HOURS; i++)
+        counts[i] = rows[i].count;
+    int64_t first = hours_number(c->first_seen_ms);
+    const struct spike_history h = {counts, HISTORY_HOURS, begin, first > known ? first : known};
+    *b = (struct base){.cluster_id = c->id, .hour = hour};
+    for (int back = 0; back < SPIKE_HOURS; back++)
+        b->of[back] = spike_baseline_of(&h, hour - back);
+    return ERR_OK;
+}
+
+static enum err look_at_cluster(struct look *l, uint64_t cluster_id,
+                                const uint64_t slots[SPIKE_SLOTS], struct error *err)
+{
+    struct alert_cluster c;
+    const struct base *base = NULL;
+    struct spike spike;
+    enum err rc = read_alert_cluster(l->a->reader, cluster_id, &l->a->arena, &c, err);
+    if (rc != ERR_OK)
+        return rc == ERR_NOT_FOUND ? ERR_OK : rc;
+    const struct alert_rule *rule = rule_for(l, ALERT_SPIKE, &c);
+    if (!rule || rule->mute)
+        return ERR_OK;
+    rc = baselines(l, &c, &base, err);
+    const struct spike_limits limits = {rule->factor, alert_rule_min_reports(rule, ALERT_SPIKE)};
+    if (rc != ERR_OK || !spike_find(base->of, slots, l->now_ms, &limits, &spike))
+        return rc;
+    struct alert_story story = {.kind = ALERT_SPIKE,
+                                .bundle_id = c.bundle_id,
+                                .cluster = &c,
+                                .count = spike.count,
+                                .expected = spike.expected,
+                                .window_ms = spike.window_ms};
+    return add(l, rule, &story, "", rule->window_ms, err);
+}
+
+static enum err look_for_spikes(struct look *l, struct error *err)
+{
+    struct alert_minute *rows = NULL;
+    size_t count = 0;
+    uint64_t least = alert_rules_least(&l->rules, ALERT_SPIKE);
+    const int64_t last = l->now_ms / SPIKE_SLOT_MS;
+    if (least == UINT64_MAX)
+        return ERR_OK;
+    enum err rc = read_alert_minutes(l->a->reader, (last - SPIKE_SLOTS + 1) * SPIKE_SLOT_MS,
+                                     l->now_ms + 1, MINUTES_MAX, &l->a->arena, &rows, &count, err);
+    for (size_t i = 0; i < count && rc == ERR_OK;) {
+        uint64_t slots[SPIKE_SLOTS] = {0};
+        uint64_t id = rows[i].cluster_id;
+        uint64_t sum = 0;
+        for (; i < count && rows[i].cluster_id == id; i++) {
+            slots[SPIKE_SLOTS - 1 - (last - rows[i].minute)] = rows[i].count;
+            sum += rows[i].count;
+        }
+        if (sum >= least)
+            rc = look_at_cluster(l, id, slots, err);
+    }
+    return rc;
+}
+
+static enum err judge_rate(struct look *l, const struct alert_rate *today, uint64_t frames,
+                           uint64_t named, struct error *err)
+{
+    const struct alert_facts facts = {.kind = ALERT_SYMBOLICATION_RATE,
+                                      .bundle_id = today->bundle_id};
+    const struct alert_rule *rule = alert_rules_match(&l->rules, &facts);
+    if (!rule || !frames || !today->frames ||
+        today->reports < alert_rule_min_reports(rule, ALERT_SYMBOLICATION_RATE))
+        return ERR_OK;
+    struct alert_story story = {.kind = ALERT_SYMBOLICATION_RATE,
+                                .bundle_id = today->bundle_id,
+                                .rate = (double)today->named / (double)today->frames,
+                                .rate_before = (double)named / (double)frames};
+    if (story.rate > story.rate_before - rule->drop)
+        return ERR_OK;
+    return add(l, rule, &story, "", rule->window_ms, err);
+}
+
+static enum err look_for_rates(struct look *l, struct error *err)
+{
+    struct alert_rate *rows = NULL;
+    size_t count = 0;
+    int32_t today = clock_day(l->now_ms);
+    if (alert_rules_least(&l->rules, ALERT_SYMBOLICATION_RATE) == UINT64_MAX)
+        return ERR_OK;
+    enum err rc =
+        read_alert_rates(l->a->reader, today - RATE_DAYS, &l->a->arena, &rows, &count, err);
+    for (size_t i = 0; i < count && rc == ERR_OK;) {
+        const char *app = rows[i].bundle_id;
+        uint64_t frames = 0, named = 0;
+        for (; i < count && strcmp(rows[i].bundle_id, app) == 0; i++) {
+            if (rows[i].day < today) {
+                frames += rows[i].frames;
+                named += rows[i].named;
+            } else if (rows[i].day == today && rc == ERR_OK) {
+                rc = judge_rate(l, &rows[i], frames, named, err);
+            }
+        }
+    }
+    return rc;
+}
+
+static enum err look_for_missing(struct look *l, struct error *err)
+{
+    struct missing_row *rows = NULL;
+    size_t count = 0;
+    const char *next = NULL;
+    if (alert_rules_least(&l->rules, ALERT_MISSING_SYMBOLS) == UINT64_MAX)
+        return ERR_OK;
+    enum err rc = read_missing(l->a->reader, NULL, READ_LIMIT_MAX, NULL, &l->a->arena, &rows,
+                               &count, &next, err);
+    for (size_t i = 0; i < count && rc == ERR_OK; i++) {
+        const struct missing_row *m = &rows[i];
+        char uuid[UUID_TEXT_SIZE];
+        const struct alert_facts facts = {.kind = ALERT_MISSING_SYMBOLS, .bundle_id = m->bundle_id};
+        const struct alert_rule *rule = alert_rules_match(&l->rules, &facts);
+        if (!rule || m->class == IMAGE_CLASS_SYSTEM ||
+            m->first_seen_ms < l->now_ms - NEW_DAYS * CLOCK_DAY_MS ||
+            m->reports < alert_rule_min_reports(rule, ALERT_MISSING_SYMBOLS))
+            continue;
+        struct alert_story story = {.kind = ALERT_MISSING_SYMBOLS,
+                                    .bundle_id = m->bundle_id,
+                                    .uuid = uuid_format(&m->uuid, uuid),
+                                    .image = m->name,
+                                    .count = m->reports,
+                                    .versions = (const char *const *)m->versions,
+                                    .version_count = m->version_count};
+        rc = add(l, rule, &story, uuid, ALERT_ONCE, err);
+    }
+    return rc;
+}
+
+/* --- a look ----------------------------------------------------------------------------------- */
+
+static enum err read_rules(struct look *l, struct error *err)
+{
+    struct alert_fault fault;
+    enum err rc = read_alert_settings(l->a->reader, &l->a->arena, &l->settings, err);
+    if (rc == ERR_OK && l->settings.document)
+        rc = alert_rules_read(l->settings.document, strlen(l->settings.document), NULL,
+                              &l->a->arena, &l->rules, &fault, err);
+    return rc;
+}
+
+static enum err look_around(struct look *l, struct error *err)
+{
+    struct alerts *a = l->a;
+    enum err rc = read_rules(l, err);
+    if (rc == ERR_OK)
+        rc = look_for_regressions(l, err);
+    if (rc == ERR_OK)
+        rc = look_for_new_clusters(l, err);
+    if (rc == ERR_OK)
+        rc = look_for_spikes(l, err);
+    if (rc != ERR_OK || l->now_ms < a->slow_at)
+        return rc;
+    rc = look_for_rates(l, err);
+    if (rc == ERR_OK)
+        rc = look_for_missing(l, err);
+    if (rc == ERR_OK && !l->full)
+        a->slow_at = l->now_ms + SLOW_MS;
+    return rc;
+}
+
+enum err alerts_look(struct alerts *a, int64_t now_ms, struct error *err)
+{
+    struct look l = {.a = a, .now_ms = now_ms, .op = write_op_new(WRITE_ALERTS, OP_ARENA)};
+    if (!l.op)
+        return error_set(err, ERR_NO_MEMORY, "no memory for alerts");
+    struct op_alerts *o = &l.op->u.alerts;
+    arena_reset(&a->arena);
+    o->now_ms = now_ms;
+    o->expire_before_ms = now_ms - a->options.keep_ms;
+    o->items = arena_array(l.op->arena, ITEMS_MAX, sizeof(*o->items));
+    enum err rc =
+        o->items ? look_around(&l, err) : error_set(err, ERR_NO_MEMORY, "no memory for alerts");
+    if (rc == ERR_OK && (o->count > 0 || o->regressions_seen))
+        rc = writer_call(a->writer, l.op, err);
+    if (rc == ERR_OK && o->made > 0) {
+        metrics_add(a->metrics, METRIC_ALERTS_MADE, (int64_t)o->made);
+        log_info("alerts", "made=%" PRIu64, o->made);
+        notifier_ring(a->notifier);
+    }
+    write_op_free(l.op);
+    return rc;
+}

@@ -1,0 +1,107 @@
+-- Alerts; see queries.sql for the form of this file.
+
+-- name: alert_rules_get
+SELECT revision, document, since_ms, updated_ms, who FROM alert_rules WHERE id = 1;
+
+-- name: alert_rules_set
+INSERT INTO alert_rules (id, revision, document, since_ms, updated_ms, who)
+VALUES (1, ?1, ?2, ?3, ?3, ?4)
+ON CONFLICT (id) DO UPDATE
+SET revision = excluded.revision, document = excluded.document, updated_ms = excluded.updated_ms,
+    who = excluded.who;
+
+-- name: alert_latest
+SELECT created_ms FROM alerts
+WHERE kind = ?1 AND app_id = ?2 AND cluster_id = ?3 AND subject = ?4
+ORDER BY created_ms DESC LIMIT 1;
+
+-- name: alert_insert
+INSERT INTO alerts (kind, app_id, cluster_id, subject, body, created_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6);
+
+-- name: alert_announced
+UPDATE clusters SET announced_ms = ?2 WHERE id = ?1 AND announced_ms IS NULL;
+
+-- name: delivery_insert
+INSERT INTO deliveries (alert_id, target, state, attempts, next_ms, status)
+VALUES (?1, ?2, 0, 0, ?3, 0);
+
+-- name: delivery_set
+UPDATE deliveries
+SET state = ?2, attempts = attempts + ?3, next_ms = ?4, status = ?5, error = ?6, done_ms = ?7
+WHERE id = ?1 AND state = 0;
+
+-- name: alerts_move
+UPDATE alerts SET cluster_id = ?2 WHERE cluster_id = ?1 AND cluster_id <> 0;
+
+-- name: alerts_expire
+DELETE FROM alerts WHERE id IN (
+    SELECT a.id FROM alerts a
+    WHERE a.created_ms < ?1
+        AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.alert_id = a.id AND d.state = 0)
+    ORDER BY a.id LIMIT 500);
+
+-- === reading =====================================================================================
+
+-- name: deliveries_due
+SELECT d.id, d.alert_id, a.kind, d.target, d.attempts, a.created_ms, a.body
+FROM deliveries d JOIN alerts a ON a.id = d.alert_id
+WHERE d.state = 0 AND d.next_ms <= ?1 ORDER BY d.next_ms, d.id LIMIT ?2;
+
+-- name: deliveries_next
+SELECT min(next_ms) FROM deliveries WHERE state = 0;
+
+-- name: deliveries_count
+SELECT count(*) FROM deliveries WHERE state = 0;
+
+-- name: deliveries_list
+SELECT d.id, d.alert_id, a.kind, coalesce(p.bundle_id, ''), a.cluster_id, a.subject, d.target,
+    d.state, d.attempts, d.next_ms, d.done_ms, d.status, d.error, a.created_ms, a.body
+FROM deliveries d JOIN alerts a ON a.id = d.alert_id LEFT JOIN apps p ON p.id = a.app_id
+WHERE d.id < ?1 AND (?2 < 0 OR d.state = ?2) AND (?3 IS NULL OR p.bundle_id = ?3)
+    AND (?4 = 0 OR a.id = ?4)
+ORDER BY d.id DESC LIMIT ?5;
+
+-- name: alert_regressions
+SELECT h.id, h.at_ms, h.version, h.build, h.resolved_in, h.resolved_build, c.id, p.bundle_id,
+    c.title, c.function, c.file, c.image, c.category, c.owner, t.count, t.first_seen_ms,
+    c.provisional = 0 AND c.hidden = 0 AND c.state = 'open'
+FROM cluster_history h JOIN clusters c ON c.id = h.cluster_id
+    JOIN cluster_totals t ON t.cluster_id = c.id JOIN apps p ON p.id = c.app_id
+WHERE h.kind = 1 AND h.id > ?1 ORDER BY h.id LIMIT ?2;
+
+-- name: alert_new_clusters
+SELECT c.id, p.bundle_id, c.title, c.function, c.file, c.image, c.category, c.owner, t.count,
+    t.first_seen_ms
+FROM clusters c JOIN cluster_totals t ON t.cluster_id = c.id JOIN apps p ON p.id = c.app_id
+WHERE c.announced_ms IS NULL AND c.created_ms >= ?1 AND c.provisional = 0 AND c.hidden = 0
+    AND c.state = 'open' AND t.count >= ?2
+    AND NOT EXISTS (
+        SELECT 1 FROM cluster_moves m JOIN clusters f ON f.id = m.from_id
+        WHERE m.to_id = c.id AND f.provisional = 0)
+ORDER BY c.id LIMIT ?3;
+
+-- name: alert_cluster
+SELECT c.id, p.bundle_id, c.title, c.function, c.file, c.image, c.category, c.owner, t.count,
+    t.first_seen_ms
+FROM clusters c JOIN cluster_totals t ON t.cluster_id = c.id JOIN apps p ON p.id = c.app_id
+WHERE c.id = ?1;
+
+-- name: report_max_id
+SELECT max(id) FROM reports;
+
+-- name: report_received
+SELECT time_ms + delay_ms FROM reports WHERE id >= ?1 ORDER BY id LIMIT 1;
+
+-- name: alert_recent
+SELECT s.cluster_id, r.time_ms / 60000, count(*)
+FROM reports r CROSS JOIN stacks s ON s.id = r.stack_id JOIN clusters c ON c.id = s.cluster_id
+WHERE r.id >= ?1 AND r.time_ms >= ?2 AND r.time_ms < ?3 AND c.provisional = 0 AND c.hidden = 0
+    AND c.state <> 'ignored'
+GROUP BY 1, 2 ORDER BY 1, 2;
+
+-- name: alert_symbolication
+SELECT p.bundle_id, c.day, sum(c.count), sum(c.count * s.app_frames), sum(c.count * s.app_named)
+FROM apps p JOIN stacks s ON s.app_id = p.id JOIN counters c ON c.stack_id = s.id
+WHERE s.state < 2 AND s.app_frames > 0 AND c.day >= ?1
+GROUP BY p.id, c.day ORDER BY p.id, c.day;

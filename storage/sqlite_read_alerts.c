@@ -1,0 +1,325 @@
+/* What alerts are made of, and the outbox. */
+#include "storage/read_plan.h"
+#include "storage/sqlite_alerts.h"
+#include "storage/sqlite_read.h"
+
+static enum err no_memory(struct error *err)
+{
+    return error_set(err, ERR_NO_MEMORY, "no memory for alerts");
+}
+
+/* Fills one row from the statement; false without memory. */
+typedef bool fill_row(sqlite3_stmt *st, struct arena *arena, void *row);
+
+static enum err read_rows(struct sqlite_reader *r, sqlite3_stmt *st, fill_row *fill,
+                          struct row_list *rows, struct error *err)
+{
+    if (!st)
+        return err->code;
+    for (bool row = true;;) {
+        enum err rc = sql_step(&r->conn, st, &row, err);
+        if (rc || !row)
+            return rc;
+        void *item = row_list_add(rows, err);
+        if (!item || !fill(st, rows->arena, item)) {
+            sql_end(st);
+            return no_memory(err);
+        }
+    }
+}
+
+enum err sqlite_read_alert_settings(struct storage_reader *base, struct arena *arena,
+                                    struct alert_settings *ret, struct error *err)
+{
+    struct sqlite_reader *r = sqlite_reader_of(base);
+    bool row = false;
+    bool failed = false;
+    struct alert_settings out = {0};
+    sqlite3_stmt *st = sql_bind(&r->conn, SQL_ALERT_RULES_GET, NULL, 0, err);
+    enum err rc = st ? sql_step(&r->conn, st, &row, err) : err->code;
+    if (rc)
+        return rc;
+    if (row) {
+        out.revision = sqlite3_column_int64(st, 0);
+        out.document = sql_column_text(st, 1, arena, &failed);
+        out.since_ms = sqlite3_column_int64(st, 2);
+        out.updated_ms = sqlite3_column_int64(st, 3);
+        out.who = sql_column_text(st, 4, arena, &failed);
+        sql_end(st);
+    }
+    if (failed)
+        return no_memory(err);
+    *ret = out;
+    return ERR_OK;
+}
+
+/* The ten columns of a cluster, from `first` on. */
+static bool fill_cluster_at(sqlite3_stmt *st, int first, struct arena *arena,
+                            struct alert_cluster *c)
+{
+    bool failed = false;
+    c->id = (uint64_t)sqlite3_column_int64(st, first);
+    const char **const texts[] = {&c->bundle_id, &c->title,    &c->function, &c->file,
+                                  &c->image,     &c->category, &c->owner};
+    for (int i = 0; i < 7; i++)
+        *texts[i] = sql_column_text(st, first + 1 + i, arena, &failed);
+    c->count = (uint64_t)sqlite3_column_int64(st, first + 8);
+    c->first_seen_ms = sqlite3_column_int64(st, first + 9);
+    return !failed;
+}
+
+static bool fill_cluster(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    return fill_cluster_at(st, 0, arena, row);
+}
+
+enum err sqlite_read_alert_cluster(struct storage_reader *base, uint64_t id, struct arena *arena,
+                                   struct alert_cluster *ret, struct error *err)
+{
+    struct sqlite_reader *r = sqlite_reader_of(base);
+    struct row_list rows;
+    row_list_init(&rows, sizeof(*ret), arena);
+    enum err rc = read_rows(r, sql_start(&r->conn, SQL_ALERT_CLUSTER, err, sql_int((int64_t)id)),
+                            fill_cluster, &rows, err);
+    if (rc)
+        return rc;
+    if (!rows.count)
+        return error_set(err, ERR_NOT_FOUND, "there is no cluster %llu", (unsigned long long)id);
+    *ret = *(struct alert_cluster *)rows.items;
+    return ERR_OK;
+}
+
+static bool fill_regression(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    struct alert_regression *g = row;
+    bool failed = false;
+    g->change_id = (uint64_t)sqlite3_column_int64(st, 0);
+    g->at_ms = sqlite3_column_int64(st, 1);
+    g->version = sql_column_text(st, 2, arena, &failed);
+    g->build = sql_column_text(st, 3, arena, &failed);
+    g->resolved_in = sql_column_text(st, 4, arena, &failed);
+    g->resolved_build = sql_column_text(st, 5, arena, &failed);
+    g->stands = sqlite3_column_int(st, 16);
+    return fill_cluster_at(st, 6, arena, &g->cluster) && !failed;
+}
+
+enum err sqlite_read_alert_regressions(struct storage_reader *base, uint64_t after_id, size_t limit,
+                                       struct arena *arena, struct alert_regression **ret,
+                                       size_t *ret_count, struct error *err)
+{
+    struct sqlite_reader *r = sqlite_reader_of(base);
+    struct row_list rows;
+    int64_t after = (int64_t)after_id;
+    enum err rc = ERR_OK;
+    row_list_init(&rows, sizeof(**ret), arena);
+    if (!after)
+        rc = sql_get(&r->conn, SQL_SEQUENCE_GET, 0, &after, err, sql_text("alert_regressions"));
+    if (!rc)
+        rc = read_rows(r,
+                       sql_start(&r->conn, SQL_ALERT_REGRESSIONS, err, sql_int(after),
+                                 sql_int((int64_t)limit)),
+                       fill_regression, &rows, err);
+    if (rc)
+        return rc;
+    *ret = rows.items;
+    *ret_count = rows.count;
+    return ERR_OK;
+}
+
+enum err sqlite_read_alert_new_clusters(struct storage_reader *base, int64_t since_ms,
+                                        uint64_t min_count, size_t limit, struct arena *arena,
+                                        struct alert_cluster **ret, size_t *ret_count,
+                                        struct error *err)
+{
+    struct sqlite_reader *r = sqlite_reader_of(base);
+    struct row_list rows;
+    row_list_init(&rows, sizeof(**ret), arena);
+    enum err rc = read_rows(r,
+                            sql_start(&r->conn, SQL_ALERT_NEW_CLUSTERS, err, sql_int(since_ms),
+                                      sql_int((int64_t)min_count), sql_int((int64_t)limit)),
+                            fill_cluster, &rows, err);
+    if (rc)
+        return rc;
+    *ret = rows.items;
+    *ret_count = rows.count;
+    return ERR_OK;
+}
+
+/* The first report received at that time or later: ids are in the order of receipt. */
+static enum err first_received(struct sqlite_reader *r, int64_t time_ms, int64_t max_id,
+                               int64_t *ret, struct error *err)
+{
+    int64_t from = 1;
+    int64_t to = max_id + 1;
+    while (from < to) {
+        int64_t mid = from + (to - from) / 2;
+        int64_t at = 0;
+        enum err rc = sql_get(&r->conn, SQL_REPORT_RECEIVED, INT64_MAX, &at, err, sql_int(mid));
+        if (rc)
+            return rc;
+        if (at < time_ms)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    *ret = from;
+    return ERR_OK;
+}
+
+static bool fill_minute(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    (void)arena;
+    *(struct alert_minute *)row =
+        (struct alert_minute){(uint64_t)sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1),
+                              (uint64_t)sqlite3_column_int64(st, 2)};
+    return true;
+}
+
+enum err sqlite_read_alert_minutes(struct storage_reader *base, int64_t begin_ms, int64_t end_ms,
+                                   uint64_t max_reports, struct arena *arena,
+                                   struct alert_minute **ret, size_t *ret_count, struct error *err)
+{
+    struct sqlite_reader *r = sqlite_reader_of(base);
+    struct row_list rows;
+    int64_t max_id = 0;
+    int64_t first = 0;
+    row_list_init(&rows, sizeof(**ret), arena);
+    enum err rc = sql_get_values(&r->conn, SQL_REPORT_MAX_ID, NULL, 0, 0, &max_id, err);
+    if (!rc)
+        rc = first_received(r, begin_ms, max_id, &first, err);
+    if (!rc && max_id - first >= (int64_t)max_reports)
+        first = max_id - (int64_t)max_reports + 1;
+    if (!rc)
+        rc = read_rows(r,
+                       sql_start(&r->conn, SQL_ALERT_RECENT, err, sql_int(first), sql_int(begin_ms),
+                                 sql_int(end_ms)),
+                       fill_minute, &rows, err);
+    if (rc)
+        return rc;
+    *ret = rows.items;
+    *ret_count = rows.count;
+    return ERR_OK;
+}
+
+static bool fill_rate(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    bool failed = false;
+    *(struct alert_rate *)row = (struct alert_rate){
+        sql_column_text(st, 0, arena, &failed), (int32_t)sqlite3_column_int64(st, 1),
+        (uint64_t)sqlite3_column_int64(st, 2), (uint64_t)sqlite3_column_int64(st, 3),
+        (uint64_t)sqlite3_column_int64(st, 4)};
+    return !failed;
+}
+
+enum err sqlite_read_alert_rates(struct storage_reader *base, int32_t since_day,
+                                 struct arena *arena, struct alert_rate **ret, size_t *ret_count,
+                                 struct error *err)
+{
+    struct sqlite_reader *r = sqlite_reader_of(base);
+    struct row_list rows;
+    row_list_init(&rows, sizeof(**ret), arena);
+    enum err rc =
+        read_rows(r, sql_start(&r->conn, SQL_ALERT_SYMBOLICATION, err, sql_int(since_day)),
+                  fill_rate, &rows, err);
+    if (rc)
+        return rc;
+    *ret = rows.items;
+    *ret_count = rows.count;
+    return ERR_OK;
+}
+
+static bool fill_due(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    bool failed = false;
+    *(struct delivery_due *)row = (struct delivery_due){
+        .id = (uint64_t)sqlite3_column_int64(st, 0),
+        .alert_id = (uint64_t)sqlite3_column_int64(st, 1),
+        .kind = (enum alert_kind)sqlite3_column_int(st, 2),
+        .target = sql_column_text(st, 3, arena, &failed),
+        .attempts = (uint32_t)sqlite3_column_int64(st, 4),
+        .created_ms = sqlite3_column_int64(st, 5),
+        .body = sql_column_text(st, 6, arena, &failed),
+    };
+    return !failed;
+}
+
+enum err sqlite_read_deliveries_due(struct storage_reader *base, int64_t now_ms, size_t limit,
+                                    struct arena *arena, struct delivery_due **ret,
+                                    size_t *ret_count, int64_t *ret_next_ms, uint64_t *ret_pending,
+                                    struct error *err)
+{
+    struct sqlite_reader *r = sqlite_reader_of(base);
+    struct row_list rows;
+    int64_t next = 0;
+    int64_t pending = 0;
+    row_list_init(&rows, sizeof(**ret), arena);
+    enum err rc = read_rows(
+        r, sql_start(&r->conn, SQL_DELIVERIES_DUE, err, sql_int(now_ms), sql_int((int64_t)limit)),
+        fill_due, &rows, err);
+    if (!rc)
+        rc = sql_get_values(&r->conn, SQL_DELIVERIES_NEXT, NULL, 0, INT64_MAX, &next, err);
+    if (!rc)
+        rc = sql_get_values(&r->conn, SQL_DELIVERIES_COUNT, NULL, 0, 0, &pending, err);
+    if (rc)
+        return rc;
+    *ret = rows.items;
+    *ret_count = rows.count;
+    *ret_next_ms = next;
+    *ret_pending = (uint64_t)pending;
+    return ERR_OK;
+}
+
+static bool fill_delivery(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    bool failed = false;
+    *(struct delivery_row *)row = (struct delivery_row){
+        .id = (uint64_t)sqlite3_column_int64(st, 0),
+        .alert_id = (uint64_t)sqlite3_column_int64(st, 1),
+        .kind = (enum alert_kind)sqlite3_column_int(st, 2),
+        .bundle_id = sql_column_text(st, 3, arena, &failed),
+        .cluster_id = (uint64_t)sqlite3_column_int64(st, 4),
+        .subject = sql_column_text(st, 5, arena, &failed),
+        .target = sql_column_text(st, 6, arena, &failed),
+        .state = (enum delivery_state)sqlite3_column_int(st, 7),
+        .attempts = (uint32_t)sqlite3_column_int64(st, 8),
+        .next_ms = sqlite3_column_int64(st, 9),
+        .done_ms = sql_column_null(st, 10) ? INT64_MIN : sqlite3_column_int64(st, 10),
+        .status = sqlite3_column_int(st, 11),
+        .error = sql_column_text(st, 12, arena, &failed),
+        .created_ms = sqlite3_column_int64(st, 13),
+        .body = sql_column_text(st, 14, arena, &failed),
+    };
+    return !failed;
+}
+
+enum err sqlite_read_deliveries(struct storage_reader *base, const struct delivery_filter *f,
+                                size_t limit, const char *cursor, struct arena *arena,
+                                struct delivery_row **ret, size_t *ret_count, const char **ret_next,
+                                struct error *err)
+{
+    struct sqlite_reader *r = sqlite_reader_of(base);
+    struct row_list rows;
+    int64_t below = INT64_MAX;
+    bool started = false;
+    row_list_init(&rows, sizeof(**ret), arena);
+    enum err rc = read_cursor_parse(cursor, 'd', &below, 1, &started, err);
+    if (!rc)
+        rc = read_rows(r,
+                       sql_start(&r->conn, SQL_DELIVERIES_LIST, err,
+                                 sql_int(started ? below : INT64_MAX), sql_int(f->state),
+                                 sql_text(f->bundle_id), sql_int((int64_t)f->alert_id),
+                                 sql_int((int64_t)limit + 1)),
+                       fill_delivery, &rows, err);
+    if (rc)
+        return rc;
+    const struct delivery_row *all = rows.items;
+    bool more = rows.count > limit;
+    const int64_t last = more ? (int64_t)all[limit - 1].id : 0;
+    const char *next = more ? read_cursor_make(arena, 'd', &last, 1) : NULL;
+    if (more && !next)
+        return no_memory(err);
+    *ret = rows.items;
+    *ret_count = more ? limit : rows.count;
+    *ret_next = next;
+    return ERR_OK;
+}
