@@ -9,6 +9,7 @@
 
 #include "base/version.h"
 #include "server/cmd.h"
+#include "server/jobs/notifier.h"
 
 static int run(int argc, char **argv)
 {
@@ -20,6 +21,7 @@ static int run(int argc, char **argv)
     printf("sqlite %s\n", sqlite3_libversion());
     printf("libarchive %s\n", archive_version_string() + sizeof("libarchive ") - 1);
     printf("jansson %s\n", jansson_version_str());
+    printf("libcurl %s\n", notifier_library());
     printf("zlib %s\n", zlibVersion());
     printf("zstd %s\n", ZSTD_versionString());
     return CMD_OK;

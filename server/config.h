@@ -107,12 +107,24 @@ struct config_retention {
     uint64_t idle_ms;
 };
 
+struct config_alerts {
+    bool allow_private;
+    char *public_url;
+    uint64_t interval_ms;
+    uint64_t timeout_ms;
+    uint64_t retry_ms;
+    uint64_t retry_max_ms;
+    uint64_t give_up_hours;
+    uint64_t keep_days;
+};
+
 struct config {
     struct config_http http;
     struct config_storage storage;
     struct config_ingest ingest;
     struct config_symbols symbols;
     struct config_retention retention;
+    struct config_alerts alerts;
     struct {
         char *level;
     } log;

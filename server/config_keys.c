@@ -110,6 +110,17 @@ static const struct config_key KEYS[] = {
     NUMBER(retention, idle_ms, "30000", 100, 86400000,
            "Without a change for so long the write-ahead log is emptied."),
 
+    BOOL(alerts, allow_private, "no", "Webhooks may lead to private, loopback and like addresses."),
+    TEXT(alerts, public_url, "", "Where people reach this daemon: for links in alerts."),
+    NUMBER(alerts, interval_ms, "30000", 100, 3600000,
+           "How often causes of alerts are looked for."),
+    NUMBER(alerts, timeout_ms, "10000", 100, 600000, "A webhook that takes longer has failed."),
+    NUMBER(alerts, retry_ms, "15000", 50, 3600000,
+           "Wait so long after a failure; twice as long after each further one."),
+    NUMBER(alerts, retry_max_ms, "3600000", 50, 86400000, "But no longer."),
+    NUMBER(alerts, give_up_hours, "24", 1, 720, "An alert that old is given up when it fails."),
+    NUMBER(alerts, keep_days, "90", 1, 3650, "Alerts are listed for so long."),
+
     {"log", "level", CONFIG_CHOICE, AT(log.level), "info", 0, 0, "error warn info debug", true,
      "What is written to standard error."},
 

@@ -4,8 +4,8 @@
  * Order of start; a stop is the exact reverse, with two steps before it:
  *
  *   folder and lock, rules, metrics, files, database, layouts, index cache,
- *   writer, first admin token, resolver, findings, indexer, housekeeping, epochs, readers, spooler,
- *   door, port file
+ *   writer, first admin token, resolver, findings, indexer, notifier, alerts, housekeeping, epochs,
+ *   readers, spooler, door, port file
  *
  * Stop: the door's readiness goes off (quiesce); the indexer ends its child and answers those who
  * wait for an upload, so that no request waits for minutes; the door stops, while everything that its
@@ -34,6 +34,7 @@
 #include "storage/storage_read.h"
 #include "symbolizer/sigbus_guard.h"
 
+#define SLOW_LOOKS  10 /* of looks for alerts: every so many for what costs more */
 #define START_ARENA ((size_t)1024 * 1024 * 1024)
 
 /* The writer starts before the resolver and stops after it. The lock is held while the resolver is
@@ -59,6 +60,8 @@ struct daemon {
     struct resolver *resolver;
     struct findings *findings;
     struct indexer *indexer;
+    struct notifier *notifier;
+    struct alerts *alerts;
     struct housekeeping *housekeeping;
     struct epochs *epochs;
     struct readers *readers;
@@ -357,6 +360,23 @@ static enum err start_indexer(struct daemon *d, struct error *err)
                          d->metrics, &d->indexer, err);
 }
 
+static enum err start_alerts(struct daemon *d, struct error *err)
+{
+    const struct config_alerts *c = &d->config->alerts;
+    const struct notifier_options notifier = {.allow_private = c->allow_private,
+                                              .timeout_ms = (int64_t)c->timeout_ms,
+                                              .retry_ms = (int64_t)c->retry_ms,
+                                              .retry_max_ms = (int64_t)c->retry_max_ms,
+                                              .give_up_ms = (int64_t)c->give_up_hours * 3600000};
+    const struct alerts_options alerts = {.public_url = c->public_url,
+                                          .keep_ms = (int64_t)c->keep_days * CLOCK_DAY_MS,
+                                          .slow_ms = (int64_t)c->interval_ms * SLOW_LOOKS};
+    enum err rc = notifier_start(d->storage, d->writer, &notifier, d->metrics, &d->notifier, err);
+    return rc ? rc
+              : alerts_new(d->storage, d->writer, &alerts, d->notifier, d->metrics, &d->alerts,
+                           err);
+}
+
 static enum err start_housekeeping(struct daemon *d, struct error *err)
 {
     const struct config_retention *c = &d->config->retention;
@@ -367,7 +387,9 @@ static enum err start_housekeeping(struct daemon *d, struct error *err)
                                            .retry_days = (uint32_t)c->retry_days,
                                            .image_set_days = (uint32_t)c->image_set_days,
                                            .give_up_ms =
-                                               (int64_t)d->config->symbols.give_up_hours * 3600000};
+                                               (int64_t)d->config->symbols.give_up_hours * 3600000,
+                                           .alerts = d->alerts,
+                                           .alerts_ms = (int64_t)d->config->alerts.interval_ms};
     return housekeeping_start(d->storage, d->writer, d->resolver, d->cache, &options, d->metrics,
                               &d->housekeeping, err);
 }
@@ -431,6 +453,7 @@ static enum err start_door(struct daemon *d, struct error *err)
                                     .index_cache = d->cache,
                                     .layouts = d->layouts,
                                     .metrics = d->metrics,
+                                    .notifier = d->notifier,
                                     .rules = d->rules,
                                     .epochs = d->epochs,
                                     .ingest_limits = &d->ingest_limits};
@@ -453,10 +476,10 @@ static enum err start_port_file(struct daemon *d, struct error *err)
 typedef enum err start_part(struct daemon *d, struct error *err);
 
 static start_part *const PARTS[] = {
-    start_folder,        start_rules,   start_memory,       start_blobs,  start_storage,
-    start_from_database, start_cache,   start_writer,       start_token,  start_resolver,
-    start_findings,      start_indexer, start_housekeeping, start_epochs, start_readers,
-    start_spooler,       start_door,    start_port_file,
+    start_folder,        start_rules,   start_memory, start_blobs,        start_storage,
+    start_from_database, start_cache,   start_writer, start_token,        start_resolver,
+    start_findings,      start_indexer, start_alerts, start_housekeeping, start_epochs,
+    start_readers,       start_spooler, start_door,   start_port_file,
 };
 
 enum err daemon_start(const struct config *config, struct daemon **ret, struct error *err)
@@ -511,6 +534,8 @@ void daemon_stop(struct daemon *d)
     readers_stop(d->readers);
     epochs_stop(d->epochs);
     housekeeping_stop(d->housekeeping);
+    alerts_free(d->alerts);
+    notifier_stop(d->notifier);
     indexer_stop(d->indexer);
     set_findings_bell(d, NULL);
     findings_stop(d->findings);

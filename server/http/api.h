@@ -68,6 +68,13 @@ enum err api_get_cluster(struct http_request *r, const struct read_tools *tools,
 enum err api_get_cluster_reports(struct http_request *r, const struct read_tools *tools,
                                  struct error *err);
 
+/* api_alerts.c */
+enum err api_get_alerts(struct http_request *r, const struct read_tools *tools, struct error *err);
+enum err api_get_deliveries(struct http_request *r, const struct read_tools *tools,
+                            struct error *err);
+void api_put_alerts(struct http_request *r);
+void api_post_alerts_test(struct http_request *r);
+
 /* api_life.c */
 void api_patch_cluster(struct http_request *r);
 enum err api_get_cluster_history(struct http_request *r, const struct read_tools *tools,

@@ -15,6 +15,7 @@
 #include "server/jobs/layouts.h"
 #include "server/jobs/live_rules.h"
 #include "server/jobs/metrics.h"
+#include "server/jobs/notifier.h"
 #include "server/jobs/piece_locks.h"
 #include "server/jobs/readers.h"
 #include "server/jobs/resolver.h"
@@ -38,6 +39,7 @@ struct services {
     struct index_cache *index_cache;
     struct layouts *layouts;
     struct metrics *metrics;
+    struct notifier *notifier; /* NULL in tests */
     struct live_rules *rules;
     struct epochs *epochs;
     const struct ingest_limits *ingest_limits;

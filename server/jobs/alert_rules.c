@@ -316,7 +316,9 @@ static bool read_rule(struct reading *r, json_t *json, size_t i)
     rule->min_reports = (uint64_t)min_reports;
     rule->window_ms = (int64_t)(hours * (double)HOUR_MS);
     json_t *targets = json_object_get(json, "to");
-    if (targets && !json_is_null(targets))
+    bool none = !targets || json_is_null(targets) ||
+                (json_is_array(targets) && json_array_size(targets) == 0);
+    if (!none)
         return read_to(r, targets, to, &rule->to);
     return rule->mute || refuse(r, "is missing (a rule that sends nothing is \"mute\")", "%s", to);
 }

@@ -19,14 +19,14 @@
 #define ITEMS_MAX     200    /* alerts of one look; what is left comes with the next one */
 #define MINUTES_MAX   300000 /* newest reports looked at for spikes */
 #define NEW_DAYS      7      /* a cluster is new, an image newly missing, for so long */
-#define SLOW_MS       300000 /* rates and missing symbols are looked at so often */
 #define RATE_DAYS     7
-#define BASES         4096 /* baselines remembered until the hour is over */
+#define EXPIRE_MS     3600000
+#define BASES         4096 /* baselines remembered, no longer than slow_ms and the hour */
 #define HISTORY_HOURS ((SPIKE_DAYS + 2) * HOURS_A_DAY)
 
 struct base {
     uint64_t cluster_id;
-    int64_t hour;
+    int64_t hour, until_ms;
     struct spike_baseline of[SPIKE_HOURS];
 };
 
@@ -38,7 +38,7 @@ struct alerts {
     struct metrics *metrics;
     struct arena arena;
     struct base bases[BASES]; /* by cluster_id % BASES */
-    int64_t slow_at;
+    int64_t slow_at, expire_at;
 };
 
 /* One look. */
@@ -187,7 +187,7 @@ static enum err look_for_new_clusters(struct look *l, struct error *err)
     return rc;
 }
 
-/* Baselines of the hours that slots may lie in, computed once an hour. */
+/* Baselines of the hours that slots may lie in. */
 static enum err baselines(struct look *l, const struct alert_cluster *c, const struct base **ret,
                           struct error *err)
 {
@@ -197,7 +197,7 @@ static enum err baselines(struct look *l, const struct alert_cluster *c, const s
     struct hour_row *rows = NULL;
     int64_t known = 0;
     *ret = b;
-    if (b->cluster_id == c->id && b->hour == hour)
+    if (b->cluster_id == c->id && b->hour == hour && l->now_ms < b->until_ms)
         return ERR_OK;
     enum err rc = read_hours(l->a->reader, c->id, NULL, begin, HISTORY_HOURS, &l->a->arena, &rows,
                              &known, err);
@@ -213,6 +213,9 @@ static enum err baselines(struct look *l, const struct alert_cluster *c, const s
     *b = (struct base){.cluster_id = c->id, .hour = hour};
     for (int back = 0; back < SPIKE_HOURS; back++)
         b->of[back] = spike_baseline_of(&h, hour - back);
+    /* Too little was known: what comes late may change that. */
+    if (b->of[0].rate >= 0)
+        b->until_ms = l->now_ms + l->a->options.slow_ms;
     return ERR_OK;
 }
 
@@ -365,7 +368,7 @@ static enum err look_around(struct look *l, struct error *err)
     if (rc == ERR_OK)
         rc = look_for_missing(l, err);
     if (rc == ERR_OK && !l->full)
-        a->slow_at = l->now_ms + SLOW_MS;
+        a->slow_at = l->now_ms + a->options.slow_ms;
     return rc;
 }
 
@@ -381,8 +384,10 @@ enum err alerts_look(struct alerts *a, int64_t now_ms, struct error *err)
     o->items = arena_array(l.op->arena, ITEMS_MAX, sizeof(*o->items));
     enum err rc =
         o->items ? look_around(&l, err) : error_set(err, ERR_NO_MEMORY, "no memory for alerts");
-    if (rc == ERR_OK && (o->count > 0 || o->regressions_seen))
+    if (rc == ERR_OK && (o->count > 0 || o->regressions_seen || now_ms >= a->expire_at)) {
         rc = writer_call(a->writer, l.op, err);
+        a->expire_at = rc ? a->expire_at : now_ms + EXPIRE_MS;
+    }
     if (rc == ERR_OK && o->made > 0) {
         metrics_add(a->metrics, METRIC_ALERTS_MADE, (int64_t)o->made);
         log_info("alerts", "made=%" PRIu64, o->made);

@@ -31,6 +31,7 @@ struct alerts;
 struct alerts_options {
     const char *public_url; /* "" or NULL: no links */
     int64_t keep_ms;        /* alerts older than that are forgotten */
+    int64_t slow_ms;        /* rates and missing symbols are looked at so often */
 };
 
 enum err alerts_new(struct storage *storage, struct writer *writer,

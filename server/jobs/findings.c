@@ -141,7 +141,8 @@ static enum err look(struct findings *f, bool *ret_more, struct error *err)
     }
     for (size_t i = 0; i < count; i++)
         (void)answer(f, &due[i], op, &items[i]);
-    op->u.findings = (struct op_findings){.items = items, .count = count, .refill = REFILL};
+    op->u.findings = (struct op_findings){
+        .items = items, .count = count, .refill = REFILL, .now_ms = clock_wall_ms()};
     rc = commit(f, op, err);
     int64_t applied = 0, moved = 0;
     for (size_t i = 0; rc == ERR_OK && i < count; i++) {

@@ -9,6 +9,7 @@
  *     EXPIRE_ROUNDS of them a look, so that they stand in line with reports and not before them;
  *   - a new day: the hours of days older than HOURS_DAYS go, a few stacks a look, all stacks in the
  *     end;
+ *   - every `alerts_ms`: what may be worth an alert (alerts.h);
  *   - every GIVE_UP_EVERY_MS: stacks that waited for a symbol file long enough back to the resolver;
  *   - every TRIM_EVERY_MS: memory that large bodies left behind in the allocator goes back to the
  *     system (two bodies of 8 MB had kept 290 MB for good, below a few bytes at each heap's end).
@@ -54,7 +55,7 @@ struct housekeeping {
     pthread_cond_t changed;
     bool stopping;
     /* The thread's own: when something is due, by the monotonic clock. */
-    int64_t expire_at, give_up_at, trim_at;
+    int64_t expire_at, give_up_at, alerts_at, trim_at;
     int32_t hours_day; /* up to here hours went, or are going: see hours_after */
     uint64_t hours_after;
     bool hours_going;
@@ -182,6 +183,15 @@ static void give_up(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms)
     write_op_free(op);
 }
 
+static void look_for_alerts(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms)
+{
+    struct error err;
+    enum err rc = alerts_look(h->options.alerts, wall_ms, &err);
+    h->alerts_at = mono_ms + h->options.alerts_ms;
+    if (rc != ERR_OK && rc != ERR_BUSY)
+        log_trouble("alerts", &err);
+}
+
 /* --- a look ----------------------------------------------------------------------------------- */
 
 static void look_around(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms)
@@ -196,6 +206,8 @@ static void look_around(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms
         expire_hours(h, wall_ms);
     if (mono_ms >= h->give_up_at && !is_stopping(h))
         give_up(h, wall_ms, mono_ms);
+    if (h->options.alerts && mono_ms >= h->alerts_at && !is_stopping(h))
+        look_for_alerts(h, wall_ms, mono_ms);
     if (mono_ms >= h->trim_at) {
         malloc_trim(0);
         h->trim_at = mono_ms + TRIM_EVERY_MS;
@@ -236,7 +248,7 @@ static struct housekeeping *make(struct storage *storage, struct writer *writer,
     h->cache = cache;
     h->options = *options;
     h->metrics = metrics;
-    h->expire_at = h->give_up_at = mono_ms;
+    h->expire_at = h->give_up_at = h->alerts_at = mono_ms;
     h->commits_since = mono_ms;
     h->hours_day = INT32_MIN;
     return h;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "server/jobs/alerts.h"
 #include "server/jobs/metrics.h"
 #include "server/jobs/resolver.h"
 #include "server/jobs/writer.h"
@@ -28,7 +29,9 @@ struct housekeeping_options {
     uint32_t report_days;
     uint32_t retry_days;
     uint32_t image_set_days;
-    int64_t give_up_ms; /* wait so long for a vendor's symbol file */
+    int64_t give_up_ms;    /* wait so long for a vendor's symbol file */
+    struct alerts *alerts; /* NULL: nobody looks for them */
+    int64_t alerts_ms;     /* every so often */
 };
 
 enum err housekeeping_start(struct storage *storage, struct writer *writer,

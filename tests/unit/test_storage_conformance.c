@@ -10,6 +10,8 @@
 /* Covers: storage/read_stack_weights.c storage/stack_weights.c */
 /* Covers: storage/sqlite_life.c storage/read_life.c */
 /* Covers: storage/read_symbols.c */
+/* Covers: storage/sqlite_life.c storage/read_life.c storage/read_alerts.c */
+/* Covers: storage/sqlite_write_alerts.c */
 /* Covers: storage/sqlite_counters.c storage/sqlite_dict.c storage/sqlite_images.c */
 #include "tests/conformance/suite.h"
 
