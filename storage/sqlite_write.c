@@ -19,8 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "storage/sqlite_config.h"
 #include "storage/sqlite_alerts.h"
+#include "storage/sqlite_config.h"
 #include "storage/sqlite_counters.h"
 
 typedef enum err apply_function(struct sqlite_storage *s, struct write_op *op, struct error *err);

@@ -18,7 +18,7 @@ static struct resolver *resolver;
 static struct housekeeping *h;
 static struct uuid shop;
 static const struct housekeeping_options OPTIONS = {.interval_ms = 1000,
-                                                    .checkpoint_bytes = 512 * 1024,
+                                                    .checkpoint_bytes = 2 * 1024 * 1024,
                                                     .idle_ms = 30000,
                                                     .report_days = 30,
                                                     .retry_days = 3,
