@@ -8,7 +8,6 @@
 /* Covers: storage/read_compare.c storage/sqlite_read_compare.c */
 /* Covers: storage/op_usage.c storage/sqlite_write_usage.c storage/sqlite_split.c */
 /* Covers: storage/read_stack_weights.c storage/stack_weights.c */
-/* Covers: storage/sqlite_life.c storage/read_life.c */
 /* Covers: storage/read_symbols.c */
 /* Covers: storage/sqlite_life.c storage/read_life.c storage/read_alerts.c */
 /* Covers: storage/sqlite_write_alerts.c */
