@@ -56,7 +56,16 @@ def wait_for_work(d, seconds=60):
 
 
 def clusters_of(d, ids, bundle_id=APP):
-    return {i: d.get('/v1/reports/%s?bundle_id=%s' % (i, bundle_id))['cluster_id'] for i in ids}
+    if len(ids) < 50:
+        return {i: d.get('/v1/reports/%s?bundle_id=%s' % (i, bundle_id))['cluster_id']
+                for i in ids}
+    out = {}
+    for c in d.all_items('/v1/clusters?include_hidden=1&bundle_id=' + bundle_id):
+        for report in d.all_items('/v1/clusters/%d/reports' % c['id']):
+            assert report['cluster_id'] == c['id'] and report['id'] not in out, report
+            out[report['id']] = c['id']
+    assert set(out) == set(ids), set(ids) ^ set(out)
+    return out
 
 
 def partition(clusters):
@@ -231,7 +240,7 @@ def test_killed(rows):
         images, reports = reports_of(rows)
         post(d, images, reports)
         d.settle()
-        for delay in (0, .01, .03, .06, .1, .15):
+        for delay in (0, .01, .03, .06, .12):
             answer = d.request('POST', '/v1/admin/recluster')
             assert answer.status == 202, answer
             time.sleep(delay)
