@@ -123,10 +123,12 @@ static void put_suffix(struct fill *f, const struct text_line *l)
     buf_put(f->out, l->text.s + end, l->text.len - end);
 }
 
-/* "Feed.reload(_:) (in Shop) (Feed.swift:41)" */
-static void put_crash_answer(struct fill *f, const struct text_line *l, const struct frame *frame,
+/* "Feed.reload(_:) (in Shop) (Feed.swift:41)", or " + 12" in place of a file that is not known. */
+static void put_crash_answer(struct fill *f, const struct text_line *l,
+                             const struct resolved_frame *rf, size_t i,
                              const struct image_entry *entry)
 {
+    const struct frame *frame = &rf->frames[i];
     put_name(f->out, frame->function);
     buf_puts(f->out, " (in ");
     put_image(f, l, entry);
@@ -135,6 +137,8 @@ static void put_crash_answer(struct fill *f, const struct text_line *l, const st
         buf_puts(f->out, " (");
         put_source(f->out, frame);
         buf_puts(f->out, ")");
+    } else if (rf->has_function_offset && !frame->inlined) {
+        buf_printf(f->out, " + %" PRIu64, rf->function_offset);
     }
     if (frame->inlined)
         buf_puts(f->out, " [inlined]");
@@ -156,7 +160,7 @@ static void put_crash(struct fill *f, const struct text_line *l, const struct re
         if (i > 0)
             put_break(f, l);
         put_prefix(f, l);
-        put_crash_answer(f, l, &rf->frames[i], entry_of(f, at));
+        put_crash_answer(f, l, rf, i, entry_of(f, at));
     }
     put_suffix(f, l);
 }
@@ -164,17 +168,8 @@ static void put_crash(struct fill *f, const struct text_line *l, const struct re
 static void put_sample(struct fill *f, const struct text_line *l, const struct resolved_frame *rf,
                        size_t at)
 {
-    const struct frame *outer = &rf->frames[rf->frame_count - 1];
     put_prefix(f, l);
-    put_name(f->out, outer->function);
-    buf_puts(f->out, " (in ");
-    put_image(f, l, entry_of(f, at));
-    buf_puts(f->out, ")");
-    if (outer->file) {
-        buf_puts(f->out, " (");
-        put_source(f->out, outer);
-        buf_puts(f->out, ")");
-    }
+    put_crash_answer(f, l, rf, rf->frame_count - 1, entry_of(f, at));
     put_inlined(f->out, rf);
     buf_putc(f->out, ' ');
     put_suffix(f, l);
@@ -186,6 +181,8 @@ static void put_spindump(struct fill *f, const struct text_line *l, const struct
     const struct frame *outer = &rf->frames[rf->frame_count - 1];
     put_prefix(f, l);
     put_name(f->out, outer->function);
+    if (!outer->file && rf->has_function_offset)
+        buf_printf(f->out, " + %" PRIu64, rf->function_offset);
     buf_puts(f->out, " (");
     if (outer->file) {
         put_source(f->out, outer);
@@ -210,7 +207,7 @@ static void put_list(struct fill *f, const struct waiting *w, const struct resol
             buf_printf(f->out, "%-3zu %-30s\t0x%016" PRIx64 " ", i, entry ? entry->name : "???",
                        f->addresses[at]);
             if (rf[i].frame_count > 0)
-                put_crash_answer(f, &w->line, &rf[i].frames[row], entry);
+                put_crash_answer(f, &w->line, &rf[i], row, entry);
             else
                 buf_printf(f->out, "0x%" PRIx64 " + %" PRIu64, entry ? entry->load_address : 0,
                            entry ? f->addresses[at] - entry->load_address : f->addresses[at]);

@@ -9,6 +9,8 @@
  *   spindump  1001  Feed.reload(_:) (Feed.swift:41 in Shop + 1234) [0x10cd1ae30]
  *   list      becomes numbered crash lines
  *
+ * Without a file it is `plain() (in Shop) + 12`, from the function's start.
+ *
  * Inlined calls: in a crash text each has a line of its own before the function that holds it, with
  * the same number and address and " [inlined]" at its end; in trees, where a line is a node, they
  * follow the function as " > inner (File.swift:7) [inlined]".

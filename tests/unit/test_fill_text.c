@@ -138,7 +138,7 @@ START_TEST(crash_frames)
            "2   Shop     \t0x200004011 0x200000000 + 16401\r\n"
            "3   Shop     \t0x200004004 -[Feed reload:] (in Shop) (a.c:40)\r\n"
            "4   Shop     \t0x200004004 -[Feed reload:] (in Shop) (old.m:7)\r\n"
-           "5   Shop     \t0x200006008 plain() (in Shop)\r\n"
+           "5   Shop     \t0x200006008 plain() (in Shop) + 8\r\n"
            "6   Shop     \t0x200006008 plain() + 8\r\n"
            "7   other    \t0x300004008 0x300000000 + 16392\r\n\r\n" SHOP_IMAGES);
     ck_assert_uint_eq(stats.frames, 8);
@@ -155,7 +155,7 @@ START_TEST(a_name_the_index_knows_no_better_stays)
     expect("1 Shop 0x200006008 _Z5plainv + 8\n" SHOP_IMAGES,
            "1 Shop 0x200006008 _Z5plainv + 8\n" SHOP_IMAGES);
     expect("1 Shop 0x200006018 0x200000000 + 24600\n" SHOP_IMAGES,
-           "1 Shop 0x200006018 broken? (in Shop)\n" SHOP_IMAGES);
+           "1 Shop 0x200006018 broken? (in Shop) + 8\n" SHOP_IMAGES);
     finish();
 }
 END_TEST
@@ -205,7 +205,7 @@ START_TEST(trees)
            "    9  plain (Shop + 24584) [0x200006008]\n" SHOP_IMAGES,
            "  9  -[Feed reload:] (a.c:41 in Shop + 16392) [0x200004008]\n"
            "    9  -[Feed reload:] (a.c:41 in Shop + 16388) [0x200004004] (running)\n"
-           "    9  plain() (Shop + 24584) [0x200006008]\n" SHOP_IMAGES);
+           "    9  plain() + 8 (Shop + 24584) [0x200006008]\n" SHOP_IMAGES);
     finish();
 }
 END_TEST
