@@ -82,7 +82,7 @@ static void print_series(struct jout *j, const struct trend_query *q, const stru
 enum err api_get_trends(struct http_request *r, const struct read_tools *tools, struct error *err)
 {
     struct read_filter filter;
-    struct trend_query q;
+    struct trend_query q = {.cluster_id = 0};
     struct trend t;
     struct cluster_row c;
     struct jout j;

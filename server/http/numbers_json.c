@@ -9,6 +9,7 @@
 /* A trend goes up when its second half is so much above the first that chance does not explain it:
  * one in a hundred, since a page has many of them. */
 #define DIRECTION_LEVEL 0.01
+#define HALF            7 /* of TREND_DAYS */
 
 enum err app_totals_of(const struct read_tools *tools, const struct read_filter *filter,
                        const char *bundle_id, struct app_totals *totals, struct error *err)
@@ -28,17 +29,17 @@ static void print_direction(struct jout *j, const struct cluster_row *c)
 {
     double counts[TREND_DAYS], exposures[TREND_DAYS];
     double spread[2];
-    struct event_rate halves[2] = {{0, TREND_DAYS / 2}, {0, TREND_DAYS / 2}};
+    const size_t half = HALF;
+    struct event_rate halves[2] = {{0, (double)half}, {0, (double)half}};
     struct rate_comparison cmp;
     const char *direction = "flat";
     for (size_t i = 0; i < TREND_DAYS; i++) {
         counts[i] = i < c->trend_count ? (double)c->trend[i].count : 0;
         exposures[i] = 1;
-        halves[i >= TREND_DAYS / 2].count += counts[i];
+        halves[i >= half].count += counts[i];
     }
     for (int h = 0; h < 2; h++)
-        spread[h] = significance_dispersion(counts + (ptrdiff_t)h * (TREND_DAYS / 2), exposures,
-                                            TREND_DAYS / 2);
+        spread[h] = significance_dispersion(counts + (ptrdiff_t)h * HALF, exposures, half);
     significance_compare(&halves[0], &halves[1], fmax(spread[0], spread[1]), 0.95, &cmp);
     if (cmp.p < DIRECTION_LEVEL)
         direction = cmp.low > 1 ? "up" : "down";
