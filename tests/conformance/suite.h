@@ -164,6 +164,9 @@ extern const size_t suite_case_count;
     X(breakdowns)                                                                                  \
     X(breakdown_sources)                                                                           \
     X(cluster_reports_pages)                                                                       \
+    X(alerts_once_a_window)                                                                        \
+    X(deliveries_end)                                                                              \
+    X(causes_of_alerts)                                                                            \
     X(states_by_hand)                                                                              \
     X(resolved_without_a_version)                                                                  \
     X(regression_by_a_report)                                                                      \
