@@ -13,8 +13,8 @@
 #ifndef STALLSYM_STORAGE_STORAGE_BACKEND_H
 #define STALLSYM_STORAGE_STORAGE_BACKEND_H
 
-#include "storage/read_compare.h"
 #include "storage/read_alerts.h"
+#include "storage/read_compare.h"
 #include "storage/read_config.h"
 #include "storage/read_context.h"
 #include "storage/read_findings.h"
