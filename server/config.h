@@ -118,6 +118,13 @@ struct config_alerts {
     uint64_t keep_days;
 };
 
+struct config_quotas {
+    uint64_t reports_per_minute;
+    uint64_t reports_per_day;
+    uint64_t slight_percent;
+    uint64_t apps;
+};
+
 struct config {
     struct config_http http;
     struct config_storage storage;
@@ -125,6 +132,7 @@ struct config {
     struct config_symbols symbols;
     struct config_retention retention;
     struct config_alerts alerts;
+    struct config_quotas quotas;
     struct {
         char *level;
     } log;

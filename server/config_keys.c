@@ -120,6 +120,13 @@ static const struct config_key KEYS[] = {
     NUMBER(alerts, retry_max_ms, "3600000", 50, 86400000, "But no longer."),
     NUMBER(alerts, give_up_hours, "24", 1, 720, "An alert that old is given up when it fails."),
     NUMBER(alerts, keep_days, "90", 1, 3650, "Alerts are listed for so long."),
+    NUMBER(quotas, reports_per_minute, "0", 0, 1000000000,
+           "Reports of an app, unless it has a quota of its own (over REST); 0: any number."),
+    NUMBER(quotas, reports_per_day, "0", 0, 1000000000, "The same by the day (UTC)."),
+    NUMBER(quotas, slight_percent, "100", 1, 100,
+           "Slight stalls of 100 that are kept; they count for the others, too."),
+    NUMBER(quotas, apps, "1000", 0, 16384,
+           "Apps; above it tokens that are bound to no app bring no new ones. 0: no cap."),
 
     {"log", "level", CONFIG_CHOICE, AT(log.level), "info", 0, 0, "error warn info debug", true,
      "What is written to standard error."},

@@ -31,6 +31,7 @@
 #include "server/jobs/findings.h"
 #include "server/jobs/housekeeping.h"
 #include "server/rules_file.h"
+#include "storage/read_quota.h"
 #include "storage/storage_read.h"
 #include "symbolizer/sigbus_guard.h"
 
@@ -50,6 +51,7 @@ struct daemon {
     struct data_dir *dir;
     struct live_rules *rules;
     struct ingest_limits ingest_limits;
+    struct admission *admission;
     struct layouts *layouts;
     struct metrics *metrics;
     struct blob_store *blobs;
@@ -272,6 +274,31 @@ static enum err load_layouts(struct daemon *d, struct storage_reader *reader, st
     return rc;
 }
 
+static enum err load_quotas(struct daemon *d, struct storage_reader *reader, struct arena *arena,
+                            struct error *err)
+{
+    const struct config_quotas *c = &d->config->quotas;
+    struct admission_options options = {
+        .standard = {.reports_per_minute = (uint32_t)c->reports_per_minute,
+                     .reports_per_day = (uint32_t)c->reports_per_day,
+                     .slight_sample_rate = (double)c->slight_percent / 100},
+        .apps = (uint32_t)c->apps};
+    struct quota_row *rows = NULL;
+    const char **apps = NULL;
+    size_t count = 0, app_count = 0;
+    d->admission = admission_new(&options);
+    if (!d->admission)
+        return error_set(err, ERR_NO_MEMORY, "no memory for quotas");
+    enum err rc = read_quotas(reader, arena, &rows, &count, err);
+    if (rc == ERR_OK)
+        rc = read_app_names(reader, arena, &apps, &app_count, err);
+    for (size_t i = 0; rc == ERR_OK && i < app_count; i++)
+        admission_know(d->admission, apps[i]);
+    for (size_t i = 0; rc == ERR_OK && i < count; i++)
+        admission_set(d->admission, rows[i].bundle_id, &rows[i].quota);
+    return rc;
+}
+
 static enum err start_from_database(struct daemon *d, struct error *err)
 {
     struct storage_reader *reader = NULL;
@@ -282,6 +309,8 @@ static enum err start_from_database(struct daemon *d, struct error *err)
         rc = sweep_spool(d, reader, &arena, err);
     if (rc == ERR_OK)
         rc = load_layouts(d, reader, &arena, err);
+    if (rc == ERR_OK)
+        rc = load_quotas(d, reader, &arena, err);
     storage_reader_close(reader);
     arena_done(&arena);
     return rc;
@@ -456,6 +485,7 @@ static enum err start_door(struct daemon *d, struct error *err)
                                     .notifier = d->notifier,
                                     .rules = d->rules,
                                     .epochs = d->epochs,
+                                    .admission = d->admission,
                                     .ingest_limits = &d->ingest_limits};
     return http_server_start(&options, &d->services, &d->door, err);
 }
@@ -544,6 +574,7 @@ void daemon_stop(struct daemon *d)
     writer_stop(d->writer);
     if (d->cache)
         index_cache_free(d->cache);
+    admission_free(d->admission);
     if (d->storage)
         storage_close(d->storage);
     if (d->blobs)

@@ -7,6 +7,7 @@
 #include "storage/memory_config.h"
 #include "storage/memory_life.h"
 #include "storage/memory_numbers.h"
+#include "storage/memory_quota.h"
 #include "storage/memory_read.h"
 #include "storage/memory_state.h"
 
@@ -201,6 +202,7 @@ static enum err mem_apply(struct storage *base, struct write_op *op, struct erro
         [WRITE_EPOCH] = mem_write_epoch,
         [WRITE_CLUSTER_WORK] = mem_write_cluster_work,
         [WRITE_CONFIG] = mem_write_config,
+        [WRITE_QUOTA] = mem_write_quota,
         [WRITE_UPLOAD_DELETE] = mem_write_upload_delete,
         [WRITE_REFIT] = mem_write_refit,
         [WRITE_REFITTED] = mem_write_refitted,
@@ -395,6 +397,8 @@ const struct storage_backend storage_backend_memory = {
     .read_cluster_work_last = mem_read_cluster_work_last,
     .read_cluster_apps = mem_read_cluster_apps,
     .read_config = mem_read_config,
+    .read_quotas = mem_read_quotas,
+    .read_app_names = mem_read_app_names,
     .read_config_history = mem_read_config_history,
     .read_findings_due = mem_read_findings_due,
     .read_cluster_findings = mem_read_cluster_findings,

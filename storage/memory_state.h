@@ -241,6 +241,10 @@ struct mem_token {
     struct token_row row;
 };
 
+struct mem_quota {
+    struct quota_row row;
+};
+
 struct mem_config {
     const char *bundle_id;
     uint64_t token_id;
@@ -276,6 +280,7 @@ struct mem_config {
     X(related, related)                                                                            \
     X(overlay, overlays)                                                                           \
     X(work, works)                                                                                 \
+    X(quota, quotas)                                                                               \
     X(config, configs)                                                                             \
     X(refit, refits)                                                                               \
     X(object, objects)                                                                             \

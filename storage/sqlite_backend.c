@@ -10,6 +10,7 @@
 #include "storage/sqlite_counters.h"
 #include "storage/sqlite_migrate.h"
 #include "storage/sqlite_numbers.h"
+#include "storage/sqlite_quota.h"
 #include "storage/sqlite_read.h"
 #include "storage/sqlite_storage.h"
 
@@ -260,6 +261,8 @@ const struct storage_backend storage_backend_sqlite = {
     .read_cluster_work_last = sqlite_read_cluster_work_last,
     .read_cluster_apps = sqlite_read_cluster_apps,
     .read_config = sqlite_read_config,
+    .read_quotas = sqlite_read_quotas,
+    .read_app_names = sqlite_read_app_names,
     .read_config_history = sqlite_read_config_history,
     .read_findings_due = sqlite_read_findings_due,
     .read_cluster_findings = sqlite_read_cluster_findings,

@@ -22,6 +22,7 @@
 #include "storage/sqlite_alerts.h"
 #include "storage/sqlite_config.h"
 #include "storage/sqlite_counters.h"
+#include "storage/sqlite_quota.h"
 
 typedef enum err apply_function(struct sqlite_storage *s, struct write_op *op, struct error *err);
 
@@ -43,6 +44,7 @@ static apply_function *const apply_functions[] = {
     [WRITE_EPOCH] = sqlite_write_epoch,
     [WRITE_CLUSTER_WORK] = sqlite_write_cluster_work,
     [WRITE_CONFIG] = sqlite_write_config,
+    [WRITE_QUOTA] = sqlite_write_quota,
     [WRITE_UPLOAD_DELETE] = sqlite_write_upload_delete,
     [WRITE_REFIT] = sqlite_write_refit,
     [WRITE_REFITTED] = sqlite_write_refitted,

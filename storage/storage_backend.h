@@ -19,6 +19,7 @@
 #include "storage/read_context.h"
 #include "storage/read_findings.h"
 #include "storage/read_hours.h"
+#include "storage/read_quota.h"
 #include "storage/read_life.h"
 #include "storage/read_stack_weights.h"
 #include "storage/read_trend.h"
@@ -216,6 +217,10 @@ struct storage_backend {
     enum err (*read_cluster_apps)(struct storage_reader *r, const char *rules_version,
                                   struct arena *arena, struct cluster_app_row **ret,
                                   size_t *ret_count, struct error *err);
+    enum err (*read_quotas)(struct storage_reader *r, struct arena *arena, struct quota_row **ret,
+                            size_t *ret_count, struct error *err);
+    enum err (*read_app_names)(struct storage_reader *r, struct arena *arena, const char ***ret,
+                               size_t *ret_count, struct error *err);
     enum err (*read_config)(struct storage_reader *r, const char *bundle_id, uint32_t revision,
                             struct arena *arena, struct config_row *ret, struct error *err);
     enum err (*read_config_history)(struct storage_reader *r, const char *bundle_id,

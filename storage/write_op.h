@@ -26,6 +26,7 @@
 #include "storage/op_config.h"
 #include "storage/op_findings.h"
 #include "storage/op_hours.h"
+#include "storage/op_quota.h"
 #include "storage/op_life.h"
 #include "storage/op_merges.h"
 #include "storage/op_symbols.h"
@@ -301,6 +302,7 @@ enum write_op_kind {
     WRITE_EPOCH,
     WRITE_CLUSTER_WORK,
     WRITE_CONFIG,
+    WRITE_QUOTA,
     WRITE_UPLOAD_DELETE,
     WRITE_REFIT,
     WRITE_REFITTED,
@@ -346,6 +348,7 @@ struct write_op {
         struct op_epoch epoch;
         struct op_cluster_work cluster_work;
         struct op_config config;
+        struct op_quota quota;
         struct op_upload_delete upload_delete;
         struct op_refit refit;
         struct op_refitted refitted;

@@ -111,6 +111,11 @@ enum err api_get_flamegraph(struct http_request *r, const struct read_tools *too
 /* api_stats.c */
 enum err api_get_stats(struct http_request *r, const struct read_tools *tools, struct error *err);
 
+/* api_quota.c */
+void api_get_quota(struct http_request *r);
+void api_put_quota(struct http_request *r);
+void api_delete_quota(struct http_request *r);
+
 /* api_config.c */
 enum err api_get_config(struct http_request *r, const struct read_tools *tools, struct error *err);
 enum err api_get_config_revision(struct http_request *r, const struct read_tools *tools,

@@ -57,6 +57,10 @@ static void print_lists(struct jout *j, const struct ingest_result *result)
         jout_end_object(j);
     }
     jout_end_array(j);
+    if (result->sampled_out > 0)
+        jout_uint(j, "sampled_out", result->sampled_out);
+    if (result->retry_after_s > 0)
+        jout_uint(j, "retry_after_s", result->retry_after_s);
     if (result->need_image_set_count == 0)
         return;
     jout_array(j, "need_image_sets");
@@ -77,9 +81,12 @@ void api_ingest_nothing(struct http_request *r, const struct ingest_result *resu
 {
     struct jout j;
     bool refused = result->rejected_count > 0;
-    jout_init(&j, http_reply(r, refused ? 422 : 202, refused ? PROBLEM_TYPE : TYPE_JSON));
+    bool later = result->retry_after_s > 0;
+    int status = later ? 429 : refused ? 422 : 202;
+    jout_init(&j, http_reply(r, status, refused ? PROBLEM_TYPE : TYPE_JSON));
+    r->reply.retry_after_s = result->retry_after_s;
     if (refused)
-        problem_begin(&j, 422, none);
+        problem_begin(&j, status, later ? "the app's quota is used up" : none);
     else
         jout_object(&j, NULL);
     print_counts(&j, 0, 0);
@@ -115,6 +122,7 @@ static void reports_written(struct http_request *r, struct write_op *op, enum er
                             const struct error *err)
 {
     uint32_t accepted = 0, duplicates = 0;
+    ingest_give_back(r->services->admission, op, rc == ERR_OK);
     if (rc != ERR_OK) {
         http_reply_failure(r, err);
         http_finish(r);
@@ -163,6 +171,7 @@ void api_post_reports(struct http_request *r)
         .now_ms = r->now_ms,
         .limits = r->services->ingest_limits,
         .layouts = r->services->layouts,
+        .admission = r->services->admission,
     };
     if (!api_ingest_media(r, &request.media))
         return;

@@ -9,6 +9,7 @@
 #ifndef STALLSYM_HTTP_SERVICES_H
 #define STALLSYM_HTTP_SERVICES_H
 
+#include "server/ingest/admission.h"
 #include "server/ingest/ingest.h"
 #include "server/jobs/epochs.h"
 #include "server/jobs/indexer.h"
@@ -43,6 +44,7 @@ struct services {
     struct live_rules *rules;
     struct epochs *epochs;
     const struct ingest_limits *ingest_limits;
+    struct admission *admission;
 };
 
 #endif

@@ -25,9 +25,52 @@ void ingest_publish(const struct intake *in, struct ingest_result *ret)
     ret->rejected_count = in->rejected_count;
     ret->dropped = in->dropped;
     ret->dropped_count = in->dropped_count;
+    ret->sampled_out = in->sampled_out;
+    ret->retry_after_s = in->retry_after_s;
     ret->need_image_sets = in->need_sets;
     ret->need_image_set_count = in->need_set_count;
     ret->arena = in->arena;
+}
+
+/* Asks for one report; a refusal is listed. */
+static bool is_admitted(struct intake *in, struct report *r)
+{
+    uint8_t id_hash[REPORT_ID_HASH_SIZE];
+    const char *bound = in->request->bundle_id;
+    struct admission_report ask = {.bundle_id = r->bundle_id,
+                                   .slight = r->kind == REPORT_SLIGHT_STALL,
+                                   .id_hash = id_hash,
+                                   .bound = bound && strcmp(bound, r->bundle_id) == 0};
+    double rate = 1;
+    uint32_t wait_s = 0;
+    if (ask.slight)
+        report_id_hash(r->bundle_id, r->id, id_hash);
+    switch (admission_ask(in->request->admission, &ask, in->request->now_ms, &rate, &wait_s)) {
+    case ADMISSION_PASS:
+        r->sample_rate *= rate;
+        return true;
+    case ADMISSION_SAMPLED_OUT:
+        in->sampled_out++;
+        return false;
+    case ADMISSION_QUOTA:
+        in->retry_after_s = wait_s > in->retry_after_s ? wait_s : in->retry_after_s;
+        intake_refuse_report(in, r, "quota_exceeded");
+        return false;
+    case ADMISSION_APPS:
+        intake_refuse_report(in, r, "too_many_apps");
+        return false;
+    }
+    return false;
+}
+
+static void admit(struct intake *in)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < in->report_count; i++) {
+        if (is_admitted(in, &in->reports[i]))
+            in->reports[kept++] = in->reports[i];
+    }
+    in->report_count = kept;
 }
 
 enum err ingest_body(const struct ingest_request *request, struct ingest_result *ret,
@@ -45,6 +88,8 @@ enum err ingest_body(const struct ingest_request *request, struct ingest_result 
     if (rc == ERR_OK && in.no_memory)
         rc = error_set(err, ERR_LIMIT, "the body takes more memory than %zu bytes",
                        request->limits->arena_bytes);
+    if (rc == ERR_OK && request->admission)
+        admit(&in);
     if (rc == ERR_OK && in.report_count > 0)
         rc = reduce_reports(&in, op, err);
     if (rc != ERR_OK) {
@@ -76,4 +121,16 @@ void ingest_count(const struct write_op *op, uint32_t *ret_accepted, uint32_t *r
     }
     *ret_accepted = accepted;
     *ret_duplicates = duplicates;
+}
+
+void ingest_give_back(struct admission *admission, const struct write_op *op, bool applied)
+{
+    for (size_t i = 0; admission && i < op->u.batches.count; i++) {
+        const struct op_batch *b = &op->u.batches.items[i];
+        uint32_t count = 0;
+        for (size_t k = 0; k < b->report_count; k++)
+            count += !applied || b->reports[k].duplicate;
+        if (count > 0)
+            admission_give_back(admission, b->bundle_id, count);
+    }
 }

@@ -21,6 +21,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "server/ingest/admission.h"
 #include "server/jobs/layouts.h"
 #include "storage/storage_read.h"
 #include "storage/write_op.h"
@@ -48,6 +49,7 @@ struct ingest_request {
     const struct ingest_limits *limits;
     struct layouts *layouts;
     struct storage_reader *reader; /* for image sets sent before */
+    struct admission *admission;   /* NULL: all may come in */
 };
 
 struct ingest_rejected {
@@ -70,6 +72,8 @@ struct ingest_result {
     size_t rejected_count;
     const struct ingest_dropped *dropped;
     size_t dropped_count;
+    uint32_t sampled_out; /* slight stalls that were left out; the others stand for them */
+    uint32_t retry_after_s; /* some were refused for a quota: until then; 0: none was */
     const char **need_image_sets;
     size_t need_image_set_count;
     struct arena *arena; /* holds all of the above; the op's own arena when there is an op, else
@@ -82,6 +86,9 @@ struct ingest_result {
 enum err ingest_body(const struct ingest_request *request, struct ingest_result *ret,
                      struct error *err);
 void ingest_result_done(struct ingest_result *r);
+
+/* An op that was not applied, or whose reports were known: they count in no quota. */
+void ingest_give_back(struct admission *admission, const struct write_op *op, bool applied);
 
 /* Accepted and duplicate counts after the op was applied. */
 void ingest_count(const struct write_op *op, uint32_t *ret_accepted, uint32_t *ret_duplicates);

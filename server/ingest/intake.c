@@ -55,6 +55,11 @@ void intake_refuse(struct intake *in, const char *path, const char *reason)
     list_refusal(in, r->index, r->line, path, reason);
 }
 
+void intake_refuse_report(struct intake *in, const struct report *r, const char *reason)
+{
+    list_refusal(in, r->index, r->line, "", reason);
+}
+
 void intake_refuse_line(struct intake *in, uint32_t line, const char *path, const char *reason)
 {
     list_refusal(in, in->next_index++, line, path, reason);

@@ -33,6 +33,7 @@ struct intake {
     size_t need_set_count, need_set_room;
     struct op_usage_item *usage; /* of a body of usage */
     size_t usage_count, usage_room;
+    uint32_t sampled_out, retry_after_s;
     bool no_memory; /* sticky: the body cost more than the arena's limit */
 };
 
@@ -42,6 +43,8 @@ void intake_init(struct intake *in, const struct ingest_request *request, struct
 struct report *intake_report(struct intake *in, uint32_t line);
 /* Takes the newest report back and lists it as refused. */
 void intake_refuse(struct intake *in, const char *path, const char *reason);
+/* Lists one that was read as refused. */
+void intake_refuse_report(struct intake *in, const struct report *r, const char *reason);
 /* Lists something as refused that never became a report. */
 void intake_refuse_line(struct intake *in, uint32_t line, const char *path, const char *reason);
 /* Lists a value of the newest report (before the first: as of index 0) that was cut or left out. */

@@ -121,6 +121,7 @@ static bool makes_pending(const struct write_op *op)
     case WRITE_EPOCH:
     case WRITE_CLUSTER_WORK:
     case WRITE_CONFIG:
+    case WRITE_QUOTA:
     case WRITE_UPLOAD_DELETE:
     case WRITE_REFIT:
     case WRITE_REFITTED:

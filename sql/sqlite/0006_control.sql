@@ -12,4 +12,12 @@ CREATE TABLE configs (
     PRIMARY KEY (bundle_id, revision)
 ) STRICT, WITHOUT ROWID;
 
+-- Of apps that have one of their own; 0: any number.
+CREATE TABLE quotas (
+    bundle_id TEXT PRIMARY KEY,
+    per_minute INTEGER NOT NULL,
+    per_day INTEGER NOT NULL,
+    slight_rate REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+
 PRAGMA user_version = 6;

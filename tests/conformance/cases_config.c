@@ -1,9 +1,10 @@
-/* Remote configurations: revisions, conflicts, history. */
+/* Remote configurations: revisions, conflicts, history; quotas. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "storage/read_config.h"
+#include "storage/read_quota.h"
 #include "tests/conformance/suite.h"
 
 static uint32_t write_config(struct suite *s, const char *bundle_id, const char *body,
@@ -76,4 +77,49 @@ void suite_configurations(struct suite *s)
     ck_assert_int_eq(read_config(s->reader, SUITE_APP, 3, &s->arena, &row, &err), ERR_NOT_FOUND);
     ck_assert_int_eq(read_config(s->reader, "com.example.other", 0, &s->arena, &row, &err), ERR_OK);
     ck_assert_str_eq(row.body, "{o}");
+}
+
+static void set_quota(struct suite *s, const char *bundle_id, const struct quota *quota)
+{
+    struct write_op *op = write_op_new(WRITE_QUOTA, 4096);
+    op->u.quota = (struct op_quota){.bundle_id = bundle_id, .remove = !quota};
+    if (quota)
+        op->u.quota.quota = *quota;
+    suite_apply(s, op);
+}
+
+void suite_quotas(struct suite *s)
+{
+    const struct quota small = {10, 100, .25}, large = {0, 4000000000u, 1};
+    const struct suite_report report = {.id = "r", .stack = 1};
+    struct error err = {0};
+    struct quota_row *rows;
+    const char **apps;
+    size_t count;
+    ck_assert_int_eq(read_quotas(s->reader, &s->arena, &rows, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, 0);
+    set_quota(s, "b", &small);
+    set_quota(s, "a", &small);
+    set_quota(s, "a", &large);
+    set_quota(s, "c", NULL);
+    ck_assert_int_eq(read_quotas(s->reader, &s->arena, &rows, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_str_eq(rows[0].bundle_id, "a");
+    ck_assert_uint_eq(rows[0].quota.reports_per_minute, 0);
+    ck_assert_uint_eq(rows[0].quota.reports_per_day, 4000000000u);
+    ck_assert_str_eq(rows[1].bundle_id, "b");
+    ck_assert_double_eq(rows[1].quota.slight_sample_rate, .25);
+    set_quota(s, "a", NULL);
+    ck_assert_int_eq(read_quotas(s->reader, &s->arena, &rows, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, 1);
+
+    /* a quota makes no app, a report does */
+    ck_assert_int_eq(read_app_names(s->reader, &s->arena, &apps, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, 0);
+    suite_apply(s, suite_batch("z", &report, 1));
+    suite_apply(s, suite_batch("b", &report, 1));
+    ck_assert_int_eq(read_app_names(s->reader, &s->arena, &apps, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_str_eq(apps[0], "b");
+    ck_assert_str_eq(apps[1], "z");
 }

@@ -200,6 +200,7 @@ extern const size_t suite_case_count;
     X(hours_add_up)                                                                                \
     X(hours_follow_their_stacks)                                                                   \
     X(hours_expire)                                                                                \
+    X(quotas)                                                                                      \
     X(configurations)                                                                              \
     X(usage_counts_once)                                                                           \
     X(usage_by_its_dimensions)                                                                     \

@@ -1,0 +1,15 @@
+-- Quotas of apps.
+
+-- name: quota_put
+INSERT INTO quotas (bundle_id, per_minute, per_day, slight_rate) VALUES (?1, ?2, ?3, ?4 / 1e9)
+ON CONFLICT (bundle_id) DO UPDATE SET per_minute = excluded.per_minute,
+    per_day = excluded.per_day, slight_rate = excluded.slight_rate;
+
+-- name: quota_delete
+DELETE FROM quotas WHERE bundle_id = ?1;
+
+-- name: quotas_all
+SELECT bundle_id, per_minute, per_day, slight_rate FROM quotas ORDER BY bundle_id;
+
+-- name: quota_apps
+SELECT bundle_id FROM apps ORDER BY bundle_id;

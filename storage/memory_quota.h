@@ -1,0 +1,18 @@
+/*
+ * memory_quota - quotas of apps in memory: op_quota.h and read_quota.h.
+ *
+ * Threads, memory: as storage.h says.
+ */
+#ifndef STALLSYM_STORAGE_MEMORY_QUOTA_H
+#define STALLSYM_STORAGE_MEMORY_QUOTA_H
+
+#include "storage/memory_state.h"
+#include "storage/read_quota.h"
+
+enum err mem_write_quota(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_read_quotas(struct storage_reader *r, struct arena *arena, struct quota_row **ret,
+                         size_t *ret_count, struct error *err);
+enum err mem_read_app_names(struct storage_reader *r, struct arena *arena, const char ***ret,
+                            size_t *ret_count, struct error *err);
+
+#endif
