@@ -174,6 +174,7 @@ def main():
     subprocess.run([str(build / 'bench/bench_demangle')], check=True)
     subprocess.run([str(build / 'bench/bench_ingest'), str(program), '300' if quick else '3000'],
                    check=True)
+    subprocess.run([str(build / 'bench/bench_flame'), '10000' if quick else '100000'], check=True)
     reads = os.environ.get('STALLSYM_BENCH_READS', '50000' if quick else '1000000')
     subprocess.run([str(build / 'bench/bench_reads'), reads], check=True)
 

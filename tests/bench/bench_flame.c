@@ -4,8 +4,8 @@
  * usage: bench_flame [STACKS [ROUNDS]]
  *
  * Stacks of 40 frames: a dozen outer ones that all have, then a walk through a graph of 20,000
- * functions in which some calls are taken more often than others. One JSON line: milliseconds of CPU of the
- * quickest round, whole and for reading alone, and the tree's size.
+ * functions in which some calls are taken more often than others. Prints the CPU time of the quickest
+ * round, whole and for reading alone, and the tree's size.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -287,9 +287,11 @@ int main(int argc, char **argv)
     double reading = best(&b, rounds, false, NULL, &stacks, &nodes);
     double whole = best(&b, rounds, true, NULL, &stacks, &nodes);
     double filtered = best(&b, rounds, true, "7210", &stacks, &nodes);
-    printf("{\"stacks\":%zu,\"nodes\":%zu,\"ms\":%.1f,\"read_ms\":%.1f,\"filtered_ms\":%.1f,"
-           "\"us_per_stack\":%.2f}\n",
-           stacks, nodes, whole, reading, filtered, whole * 1000 / (double)(stacks ? stacks : 1));
+    printf(
+        "P13  flame graph of %zu stacks, %zu nodes, CPU: %.0f ms (goal 300 for 100,000), %.2f us a "
+        "stack (goal 3), %.2f of them reading; of one build of two %.0f ms\n",
+        stacks, nodes, whole, whole * 1000 / (double)(stacks ? stacks : 1),
+        reading * 1000 / (double)(stacks ? stacks : 1), filtered);
     storage_reader_close(b.reader);
     storage_close(b.storage);
     char file[128];
