@@ -26,9 +26,9 @@
 #include "storage/op_config.h"
 #include "storage/op_findings.h"
 #include "storage/op_hours.h"
-#include "storage/op_quota.h"
 #include "storage/op_life.h"
 #include "storage/op_merges.h"
+#include "storage/op_quota.h"
 #include "storage/op_symbols.h"
 #include "storage/op_usage.h"
 

@@ -72,7 +72,7 @@ struct ingest_result {
     size_t rejected_count;
     const struct ingest_dropped *dropped;
     size_t dropped_count;
-    uint32_t sampled_out; /* slight stalls that were left out; the others stand for them */
+    uint32_t sampled_out;   /* slight stalls that were left out; the others stand for them */
     uint32_t retry_after_s; /* some were refused for a quota: until then; 0: none was */
     const char **need_image_sets;
     size_t need_image_set_count;
