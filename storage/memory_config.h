@@ -1,5 +1,7 @@
 /*
- * memory_config - remote configurations in memory: op_config.h and read_config.h.
+ * memory_config - remote configurations in memory.
+ *
+ * Purpose: declares what memory_config.c defines for op_config.h and read_config.h.
  *
  * Threads, memory: as storage.h says.
  */

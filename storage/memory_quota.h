@@ -1,5 +1,7 @@
 /*
- * memory_quota - quotas of apps in memory: op_quota.h and read_quota.h.
+ * memory_quota - quotas of apps in memory.
+ *
+ * Purpose: declares what memory_quota.c defines for op_quota.h and read_quota.h.
  *
  * Threads, memory: as storage.h says.
  */

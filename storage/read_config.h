@@ -3,7 +3,7 @@
  *
  * Purpose: the read side of op_config.h.
  *
- * Invariants, threads, memory: as storage_read.h says.
+ * Invariants: as storage_read.h says. Threads: one per reader. Memory: the caller's arena.
  */
 #ifndef STALLSYM_STORAGE_READ_CONFIG_H
 #define STALLSYM_STORAGE_READ_CONFIG_H

@@ -1,7 +1,9 @@
 /*
  * read_quota - quotas that apps have of their own.
  *
- * Purpose: the read side of op_quota.h. Invariants, threads, memory: as storage_read.h says.
+ * Purpose: the read side of op_quota.h.
+ *
+ * Invariants: as storage_read.h says. Threads: one per reader. Memory: the caller's arena.
  */
 #ifndef STALLSYM_STORAGE_READ_QUOTA_H
 #define STALLSYM_STORAGE_READ_QUOTA_H

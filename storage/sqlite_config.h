@@ -1,5 +1,7 @@
 /*
- * sqlite_config - remote configurations in SQLite: op_config.h and read_config.h.
+ * sqlite_config - remote configurations in SQLite.
+ *
+ * Purpose: declares what sqlite_config.c defines for op_config.h and read_config.h.
  *
  * Threads, memory: as storage.h says.
  */

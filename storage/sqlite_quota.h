@@ -1,5 +1,7 @@
 /*
- * sqlite_quota - quotas of apps in SQLite: op_quota.h and read_quota.h.
+ * sqlite_quota - quotas of apps in SQLite.
+ *
+ * Purpose: declares what sqlite_quota.c defines for op_quota.h and read_quota.h.
  *
  * Threads, memory: as storage.h says.
  */
