@@ -125,6 +125,12 @@ struct config_quotas {
     uint64_t apps;
 };
 
+struct config_backup {
+    char *dir;
+    uint64_t keep;
+    uint64_t free_bytes_min;
+};
+
 struct config {
     struct config_http http;
     struct config_storage storage;
@@ -133,6 +139,7 @@ struct config {
     struct config_retention retention;
     struct config_alerts alerts;
     struct config_quotas quotas;
+    struct config_backup backup;
     struct {
         char *level;
     } log;

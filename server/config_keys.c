@@ -128,6 +128,10 @@ static const struct config_key KEYS[] = {
     NUMBER(quotas, apps, "1000", 0, 16384,
            "Apps; above it tokens that are bound to no app bring no new ones. 0: no cap."),
 
+    TEXT(backup, dir, "", "Folder of backups; empty: \"backups\" in the storage folder."),
+    NUMBER(backup, keep, "7", 1, 10000, "The newest so many are kept."),
+    SIZE(backup, free_bytes_min, "256M", 0, 1024 * G, "Disk space a backup must leave free."),
+
     {"log", "level", CONFIG_CHOICE, AT(log.level), "info", 0, 0, "error warn info debug", true,
      "What is written to standard error."},
 

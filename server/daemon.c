@@ -5,7 +5,7 @@
  *
  *   folder and lock, rules, metrics, files, database, layouts, index cache,
  *   writer, first admin token, resolver, findings, indexer, notifier, alerts, housekeeping, epochs,
- *   readers, spooler, door, port file
+ *   backups, readers, spooler, door, port file
  *
  * Stop: the door's readiness goes off (quiesce); the indexer ends its child and answers those who
  * wait for an upload, so that no request waits for minutes; the door stops, while everything that its
@@ -66,6 +66,7 @@ struct daemon {
     struct alerts *alerts;
     struct housekeeping *housekeeping;
     struct epochs *epochs;
+    struct backups *backups;
     struct readers *readers;
     struct spooler *spooler;
     struct piece_locks *piece_locks;
@@ -433,6 +434,21 @@ static enum err start_epochs(struct daemon *d, struct error *err)
     return epochs_start(d->storage, d->writer, live_rules_now(d->rules), &options, &d->epochs, err);
 }
 
+static enum err start_backups(struct daemon *d, struct error *err)
+{
+    const struct config_backup *c = &d->config->backup;
+    char path[PATH_MAX];
+    struct backups_options options = {
+        .dir = c->dir, .keep = c->keep, .free_bytes_min = c->free_bytes_min};
+    if (!*c->dir) {
+        enum err rc = data_dir_path(d->dir, "backups", path, sizeof(path), err);
+        if (rc != ERR_OK)
+            return rc;
+        options.dir = path;
+    }
+    return backups_start(d->storage, d->blobs, &options, d->metrics, &d->backups, err);
+}
+
 static enum err start_readers(struct daemon *d, struct error *err)
 {
     const struct config_http *c = &d->config->http;
@@ -486,6 +502,7 @@ static enum err start_door(struct daemon *d, struct error *err)
                                     .rules = d->rules,
                                     .epochs = d->epochs,
                                     .admission = d->admission,
+                                    .backups = d->backups,
                                     .ingest_limits = &d->ingest_limits};
     return http_server_start(&options, &d->services, &d->door, err);
 }
@@ -506,10 +523,10 @@ static enum err start_port_file(struct daemon *d, struct error *err)
 typedef enum err start_part(struct daemon *d, struct error *err);
 
 static start_part *const PARTS[] = {
-    start_folder,        start_rules,   start_memory, start_blobs,        start_storage,
-    start_from_database, start_cache,   start_writer, start_token,        start_resolver,
-    start_findings,      start_indexer, start_alerts, start_housekeeping, start_epochs,
-    start_readers,       start_spooler, start_door,   start_port_file,
+    start_folder,        start_rules,   start_memory,  start_blobs,        start_storage,
+    start_from_database, start_cache,   start_writer,  start_token,        start_resolver,
+    start_findings,      start_indexer, start_alerts,  start_housekeeping, start_epochs,
+    start_backups,       start_readers, start_spooler, start_door,         start_port_file,
 };
 
 enum err daemon_start(const struct config *config, struct daemon **ret, struct error *err)
@@ -562,6 +579,7 @@ void daemon_stop(struct daemon *d)
         http_server_stop(d->door, (int64_t)d->config->http.stop_ms);
     spooler_stop(d->spooler);
     readers_stop(d->readers);
+    backups_stop(d->backups);
     epochs_stop(d->epochs);
     housekeeping_stop(d->housekeeping);
     alerts_free(d->alerts);

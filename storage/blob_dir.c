@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "storage/blob_stage.h"
+
 #define DIR_MODE      0750
 #define SPOOL_SUFFIX  ".part"
 #define SPOOL_NAME    64
@@ -22,7 +25,8 @@
 
 struct blob_store {
     char *dir;
-    atomic_uint serial; /* makes spool and work names unique within a run */
+    atomic_uint serial;       /* makes spool and work names unique within a run */
+    pthread_rwlock_t removal; /* shared by who removes something; whole, by who holds it all */
 };
 
 static bool path_of(const struct blob_store *b, char *path, size_t size, const char *folder,
@@ -102,6 +106,29 @@ static enum err sync_dir(const char *path, struct error *err)
     return failed ? error_errno(err, failed, "cannot sync folder %s", path) : ERR_OK;
 }
 
+void blob_store_hold(struct blob_store *b)
+{
+    pthread_rwlock_wrlock(&b->removal);
+}
+
+void blob_store_release(struct blob_store *b)
+{
+    pthread_rwlock_unlock(&b->removal);
+}
+
+bool blob_store_folder_path(const struct blob_store *b, const char *folder, char *path, size_t size)
+{
+    return path_of(b, path, size, folder, "");
+}
+
+static enum err remove_file(struct blob_store *b, const char *path, struct error *err)
+{
+    pthread_rwlock_rdlock(&b->removal);
+    int failed = unlink(path) == 0 || errno == ENOENT ? 0 : errno;
+    pthread_rwlock_unlock(&b->removal);
+    return failed ? error_errno(err, failed, "cannot remove %s", path) : ERR_OK;
+}
+
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
     (void)st;
@@ -149,6 +176,8 @@ enum err blob_store_open(const char *dir, struct blob_store **ret, struct error 
     enum err rc = ERR_OK;
     char path[PATH_MAX];
     struct blob_store *b = calloc(1, sizeof(*b));
+    if (b)
+        pthread_rwlock_init(&b->removal, NULL);
     if (!b || !(b->dir = strdup(dir))) {
         rc = error_set(err, ERR_NO_MEMORY, "no memory for the blob store");
         goto out;
@@ -174,6 +203,7 @@ void blob_store_close(struct blob_store *b)
 {
     if (!b)
         return;
+    pthread_rwlock_destroy(&b->removal);
     free(b->dir);
     free(b);
 }
@@ -316,8 +346,8 @@ enum err blob_store_install_map(struct blob_store *b, const char *from, const st
         count_maps(dir, &census);
         many = census.count > 1 &&
                (census.count > BLOB_MAPS_MAX || census.bytes > BLOB_MAPS_BYTES_MAX);
-        if (many && unlink(census.path) != 0 && errno != ENOENT)
-            rc = error_errno(err, errno, "cannot remove a symbol map");
+        if (many)
+            rc = remove_file(b, census.path, err);
     }
     return rc;
 }
@@ -380,9 +410,8 @@ enum err blob_store_prune_indexes(struct blob_store *b, const struct uuid *uuid,
         return errno == ENOENT ? ERR_OK : error_errno(err, errno, "cannot open folder %s", dir);
     for (struct dirent *e = readdir(d); e && rc == ERR_OK; e = readdir(d)) {
         int n = snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
-        if (is_surplus(e->d_name, text, keep, count) && n > 0 && (size_t)n < sizeof(path) &&
-            unlink(path) != 0 && errno != ENOENT)
-            rc = error_errno(err, errno, "cannot remove %s", path);
+        if (is_surplus(e->d_name, text, keep, count) && n > 0 && (size_t)n < sizeof(path))
+            rc = remove_file(b, path, err);
     }
     closedir(d);
     return rc;
@@ -421,18 +450,11 @@ enum err blob_store_spool_create(struct blob_store *b, char *ret_name, size_t na
     return ERR_OK;
 }
 
-static enum err remove_file(const char *path, struct error *err)
-{
-    if (unlink(path) == 0 || errno == ENOENT)
-        return ERR_OK;
-    return error_errno(err, errno, "cannot remove %s", path);
-}
-
 enum err blob_store_remove_index(struct blob_store *b, const struct uuid *uuid, struct error *err)
 {
     char path[PATH_MAX];
     blob_store_index_path(b, uuid, path, sizeof(path));
-    return remove_file(path, err);
+    return remove_file(b, path, err);
 }
 
 enum err blob_store_remove_object(struct blob_store *b, const uint8_t sha256[SHA256_SIZE],
@@ -440,7 +462,7 @@ enum err blob_store_remove_object(struct blob_store *b, const uint8_t sha256[SHA
 {
     char path[PATH_MAX];
     blob_store_object_path(b, sha256, path, sizeof(path));
-    return remove_file(path, err);
+    return remove_file(b, path, err);
 }
 
 enum err blob_store_remove_spool(struct blob_store *b, const char *name, struct error *err)
@@ -448,7 +470,7 @@ enum err blob_store_remove_spool(struct blob_store *b, const char *name, struct 
     char path[PATH_MAX];
     if (!blob_store_spool_path(b, name, path, sizeof(path)))
         return error_set(err, ERR_INVALID, "not a name of a spool file");
-    return remove_file(path, err);
+    return remove_file(b, path, err);
 }
 
 enum err blob_store_sweep_spool(struct blob_store *b, bool (*keep)(void *ctx, const char *name),
@@ -463,7 +485,7 @@ enum err blob_store_sweep_spool(struct blob_store *b, bool (*keep)(void *ctx, co
         return error_errno(err, errno, "cannot open folder %s", dir);
     for (struct dirent *e = readdir(d); e && !rc; e = readdir(d)) {
         if (blob_store_spool_path(b, e->d_name, path, sizeof(path)) && !keep(ctx, e->d_name))
-            rc = remove_file(path, err);
+            rc = remove_file(b, path, err);
     }
     closedir(d);
     return rc;

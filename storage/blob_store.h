@@ -39,6 +39,10 @@ bool blob_store_object_path(const struct blob_store *b, const uint8_t sha256[SHA
 /* `name` was made by blob_store_spool_name or comes from the database; anything else is false. */
 bool blob_store_spool_path(const struct blob_store *b, const char *name, char *path, size_t size);
 
+/* "symbols", "objects", "maps", "spool" or "work" itself. */
+bool blob_store_folder_path(const struct blob_store *b, const char *folder, char *path,
+                            size_t size);
+
 /* The same of the index that one object gave. */
 bool blob_store_object_index_path(const struct blob_store *b, const struct uuid *uuid,
                                   const uint8_t sha256[SHA256_SIZE], char *path, size_t size);

@@ -87,6 +87,13 @@ enum err sqlite_apply(struct storage *s, struct write_op *op, struct error *err)
 enum err sqlite_commit(struct storage *s, struct error *err);
 void sqlite_rollback(struct storage *s);
 
+/* sqlite_snapshot.c */
+enum err sqlite_snapshot_open(struct storage *base, struct snapshot **ret, struct error *err);
+void sqlite_snapshot_close(struct snapshot *base);
+uint64_t sqlite_snapshot_bytes(const struct snapshot *base);
+enum err sqlite_snapshot_write(struct snapshot *base, const char *path,
+                               const struct snapshot_watch *watch, struct error *err);
+
 /* One function an op kind, inside the op's savepoint. */
 enum err sqlite_write_batches(struct sqlite_storage *s, struct write_op *op, struct error *err);
 enum err sqlite_write_resolutions(struct sqlite_storage *s, struct write_op *op, struct error *err);

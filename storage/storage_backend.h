@@ -43,6 +43,11 @@ struct storage_reader {
     const struct storage_backend *backend;
 };
 
+struct snapshot {
+    const struct storage_backend *backend;
+};
+struct snapshot_watch;
+
 struct storage_backend {
     const char *name;
 
@@ -57,6 +62,13 @@ struct storage_backend {
                            struct error *err);
     uint64_t (*wal_bytes)(struct storage *s);
     int (*schema_version)(const struct storage *s);
+
+    /* NULL where nothing is kept (snapshot.h). */
+    enum err (*snapshot_open)(struct storage *s, struct snapshot **ret, struct error *err);
+    void (*snapshot_close)(struct snapshot *s);
+    uint64_t (*snapshot_bytes)(const struct snapshot *s);
+    enum err (*snapshot_write)(struct snapshot *s, const char *path,
+                               const struct snapshot_watch *watch, struct error *err);
 
     enum err (*reader_open)(struct storage *s, struct storage_reader **ret, struct error *err);
     void (*reader_close)(struct storage_reader *r);

@@ -125,6 +125,10 @@ enum err api_get_config_revisions(struct http_request *r, const struct read_tool
 void api_put_config(struct http_request *r);
 void api_post_config_rollback(struct http_request *r);
 
+/* api_backups.c */
+enum err api_get_backups(struct http_request *r, const struct read_tools *tools, struct error *err);
+enum err api_post_backup(struct http_request *r, const struct read_tools *tools, struct error *err);
+
 /* api_tokens.c */
 void api_post_tokens(struct http_request *r);
 enum err api_get_tokens(struct http_request *r, const struct read_tools *tools, struct error *err);

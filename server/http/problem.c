@@ -21,6 +21,7 @@ static const struct {
     {500, "Internal Server Error"},
     {501, "Not Implemented"},
     {503, "Service Unavailable"},
+    {507, "Insufficient Storage"},
 };
 
 /* What becomes of each error code; a NULL text shows the error's own. */

@@ -11,6 +11,7 @@
 
 #include "server/ingest/admission.h"
 #include "server/ingest/ingest.h"
+#include "server/jobs/backups.h"
 #include "server/jobs/epochs.h"
 #include "server/jobs/indexer.h"
 #include "server/jobs/layouts.h"
@@ -43,6 +44,7 @@ struct services {
     struct notifier *notifier; /* NULL in tests */
     struct live_rules *rules;
     struct epochs *epochs;
+    struct backups *backups;
     const struct ingest_limits *ingest_limits;
     struct admission *admission;
 };

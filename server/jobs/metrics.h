@@ -50,6 +50,9 @@
     X(INDEX_BYTES, gauge, "stallsym_index_bytes", "bytes of index files in use")                   \
     X(OBJECTS_DROPPED, counter, "stallsym_objects_dropped_total", "object files dropped")          \
     X(REFITS, counter, "stallsym_indexes_chosen_anew_total", "indexes chosen or made anew")        \
+    X(BACKUPS, counter, "stallsym_backups_total", "backups made")                                  \
+    X(BACKUPS_FAILED, counter, "stallsym_backups_failed_total", "backups that failed")             \
+    X(BACKUP_TIME, gauge, "stallsym_backup_timestamp_seconds", "when the last one began")          \
     X(READS, counter, "stallsym_reads_total", "read jobs run")                                     \
     X(READS_TIMED_OUT, counter, "stallsym_reads_timed_out_total", "read jobs over their deadline") \
     X(ALERTS_MADE, counter, "stallsym_alerts_total", "alerts made")                                \

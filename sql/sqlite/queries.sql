@@ -49,6 +49,14 @@ PRAGMA user_version;
 -- name: page_size
 PRAGMA page_size;
 
+-- name: page_count
+PRAGMA page_count;
+
+-- A copy that is not finished is thrown away, and a finished one is synced by who made it.
+-- name: copy_settings
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+
 -- name: copy_to
 VACUUM INTO ?1;
 

@@ -82,6 +82,8 @@ static const struct {
     {"PUT", "/v1/alerts", "/v1/alerts", SCOPE_ADMIN},
     {"POST", "/v1/alerts/test", "/v1/alerts/test", SCOPE_ADMIN},
     {"GET", "/v1/alerts/deliveries", "/v1/alerts/deliveries", SCOPE_READ},
+    {"GET", "/v1/admin/backups", "/v1/admin/backups", SCOPE_ADMIN},
+    {"POST", "/v1/admin/backup", "/v1/admin/backup", SCOPE_ADMIN},
     {"GET", "/v1/admin/tokens", "/v1/admin/tokens", SCOPE_ADMIN},
     {"POST", "/v1/admin/tokens", "/v1/admin/tokens", SCOPE_ADMIN},
     {"DELETE", "/v1/admin/tokens/7", "/v1/admin/tokens/{id}", SCOPE_ADMIN},
