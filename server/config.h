@@ -94,6 +94,7 @@ struct config_symbols {
     uint64_t resolver_workers;
     uint64_t resolver_page;
     uint64_t give_up_hours;
+    bool approximate;
 };
 
 struct config_retention {

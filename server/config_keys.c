@@ -97,6 +97,8 @@ static const struct config_key KEYS[] = {
     NUMBER(symbols, resolver_page, "512", 1, 100000, "Stacks symbolicated at a time."),
     NUMBER(symbols, give_up_hours, "24", 1, 87600,
            "Cluster without an image's symbol file after so many hours."),
+    BOOL(symbols, approximate, "no",
+         "Then take the file of the same version and build in its place, marked approximate."),
 
     NUMBER(retention, report_days, "30", 1, 3650, "Single reports are kept so long."),
     NUMBER(retention, retry_days, "3", 3, 60, "A report sent again within it counts once."),

@@ -418,6 +418,7 @@ static enum err start_housekeeping(struct daemon *d, struct error *err)
                                            .image_set_days = (uint32_t)c->image_set_days,
                                            .give_up_ms =
                                                (int64_t)d->config->symbols.give_up_hours * 3600000,
+                                           .approximate = d->config->symbols.approximate,
                                            .alerts = d->alerts,
                                            .alerts_ms = (int64_t)d->config->alerts.interval_ms};
     return housekeeping_start(d->storage, d->writer, d->resolver, d->cache, &options, d->metrics,

@@ -193,9 +193,9 @@ enum err mem_read_alert_cluster(struct storage_reader *r, uint64_t id, struct ar
     return ERR_OK;
 }
 
-static bool is_shown(const struct mem_cluster *c)
+static bool is_shown(const struct mem_state *s, const struct mem_cluster *c)
 {
-    return !c->row.provisional && !c->row.hidden;
+    return !c->row.provisional && !c->row.hidden && !mem_is_approximate(s, c->id);
 }
 
 static bool is_open(const struct mem_cluster *c)
@@ -220,7 +220,7 @@ enum err mem_read_alert_regressions(struct storage_reader *r, uint64_t after_id,
             continue;
         rows[count++] = (struct alert_regression){
             h->id,          h->at_ms,          h->version,    h->build,
-            h->resolved_in, h->resolved_build, face_of(s, c), is_shown(c) && is_open(c)};
+            h->resolved_in, h->resolved_build, face_of(s, c), is_shown(s, c) && is_open(c)};
     }
     *ret = rows;
     *ret_count = count;
@@ -249,7 +249,7 @@ enum err mem_read_alert_new_clusters(struct storage_reader *r, int64_t since_ms,
         return mem_no_memory(err);
     for (size_t i = 0; i < s->clusters_count && count < limit; i++) {
         const struct mem_cluster *c = &s->clusters[i];
-        if (c->announced_ms || c->created_ms < since_ms || !is_shown(c) || !is_open(c) ||
+        if (c->announced_ms || c->created_ms < since_ms || !is_shown(s, c) || !is_open(c) ||
             grew_out_of_others(s, c->id))
             continue;
         rows[count] = face_of(s, c);
@@ -284,7 +284,7 @@ enum err mem_read_alert_minutes(struct storage_reader *r, int64_t begin_ms, int6
         const struct mem_cluster *c =
             m->stack_id ? mem_cluster_of(s, mem_cluster_of_stack(s, m->stack_id)) : NULL;
         if (m->id + max_reports < s->next_report || m->op->received_ms < begin_ms || !c ||
-            !is_shown(c) || strcmp(c->row.state, cluster_state_name(CLUSTER_IGNORED)) == 0 ||
+            !is_shown(s, c) || strcmp(c->row.state, cluster_state_name(CLUSTER_IGNORED)) == 0 ||
             m->op->time_ms < begin_ms || m->op->time_ms >= end_ms)
             continue;
         rows[count++] = (struct alert_minute){c->id, m->op->time_ms / 60000, 1};

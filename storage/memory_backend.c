@@ -217,6 +217,7 @@ static enum err mem_apply(struct storage *base, struct write_op *op, struct erro
         [WRITE_ALERT_RULES] = mem_write_alert_rules,
         [WRITE_ALERTS] = mem_write_alerts,
         [WRITE_DELIVERY] = mem_write_delivery,
+        [WRITE_STAND_IN] = mem_write_stand_in,
     };
     struct mem_storage *m = mem_of(base);
     if (!m->in_group)
@@ -369,6 +370,7 @@ const struct storage_backend storage_backend_memory = {
     .read_idle_objects = mem_read_idle_objects,
     .read_object_totals = mem_read_object_totals,
     .read_protected = mem_read_protected,
+    .read_stand_ins = mem_read_stand_ins,
     .read_open_upload = mem_read_open_upload,
     .read_open_uploads = mem_read_open_uploads,
     .read_missing = mem_read_missing,

@@ -378,6 +378,7 @@ static enum err fill_versions(const struct mem_state *s, struct missing_row *m, 
                               struct error *err)
 {
     size_t count = 0;
+    struct build_seen builds[VERSIONS_MAX];
     size_t app = mem_app_of(s, m->bundle_id);
     struct version_seen *seen = arena_array(arena, s->facts_count + 1, sizeof(*seen));
     m->versions = arena_array(arena, VERSIONS_MAX, sizeof(*m->versions));
@@ -402,9 +403,10 @@ static enum err fill_versions(const struct mem_state *s, struct missing_row *m, 
     for (size_t i = 0; i < count && i < VERSIONS_MAX; i++) {
         if (!(m->versions[i] = read_version_label(arena, seen[i].version, seen[i].build)))
             return mem_no_memory(err);
+        builds[i] = (struct build_seen){seen[i].version, seen[i].build};
         m->version_count++;
     }
-    return ERR_OK;
+    return mem_fill_candidates(s, builds, m->version_count, m, arena, err);
 }
 
 enum err mem_read_missing(struct storage_reader *r, const char *bundle_id, size_t limit,

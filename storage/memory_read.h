@@ -34,6 +34,8 @@ bool mem_fact_is_of(const struct mem_state *s, const struct mem_fact *fact, uint
 uint64_t mem_cluster_of_stack(const struct mem_state *s, uint64_t stack_id);
 /* 0: there is none and never was. */
 uint64_t mem_living(const struct mem_state *s, uint64_t cluster_id);
+/* All its stacks are. */
+bool mem_is_approximate(const struct mem_state *s, uint64_t cluster_id);
 enum err mem_fill_stack(const struct mem_state *s, const struct mem_stack *k, struct arena *arena,
                         struct stack_row *ret, struct error *err);
 
@@ -76,6 +78,8 @@ enum err mem_read_idle_objects(struct storage_reader *r, int64_t app_before_ms,
                                struct object_row **ret, size_t *ret_count, struct error *err);
 enum err mem_read_object_totals(struct storage_reader *r, struct object_totals *ret,
                                 struct error *err);
+enum err mem_read_stand_ins(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
+                            struct stand_in_row **ret, size_t *ret_count, struct error *err);
 enum err mem_read_protected(struct storage_reader *r, const char *bundle_id, struct arena *arena,
                             struct protected_row **ret, size_t *ret_count, struct error *err);
 enum err mem_read_open_upload(struct storage_reader *r, const uint8_t id[OPEN_UPLOAD_ID_SIZE],

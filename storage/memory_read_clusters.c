@@ -129,12 +129,26 @@ static void fill_trend(const struct mem_state *s, const struct mem_cluster *c,
     }
 }
 
+bool mem_is_approximate(const struct mem_state *s, uint64_t cluster_id)
+{
+    size_t stacks = 0;
+    for (size_t i = 0; i < s->stacks_count; i++) {
+        if (s->stacks[i].cluster_id != cluster_id)
+            continue;
+        if (!s->stacks[i].approximate)
+            return false;
+        stacks++;
+    }
+    return stacks > 0;
+}
+
 static enum err fill_row(const struct mem_state *s, const struct mem_cluster *c,
                          const struct read_filter *f, struct arena *arena, struct cluster_row *row,
                          struct error *err)
 {
     struct figures figures = {0};
     *row = c->row;
+    row->approximate = mem_is_approximate(s, c->id);
     row->id = c->id;
     row->first_seen_ms = INT64_MAX;
     row->last_seen_ms = INT64_MIN;

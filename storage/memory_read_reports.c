@@ -17,6 +17,7 @@ enum err mem_fill_stack(const struct mem_state *s, const struct mem_stack *k, st
         .stall_ms = (uint64_t)sums.stall_ms,
         .pending = k->pending,
         .provisional = k->provisional,
+        .approximate = k->approximate,
         .first_seen_ms = sums.first_ms,
         .last_seen_ms = sums.last_ms,
         .bundle_id = s->apps[k->app].bundle_id,

@@ -18,6 +18,7 @@
 #include <pthread.h>
 
 #include "base/arena.h"
+#include "storage/candidates.h"
 #include "storage/figures.h"
 #include "storage/storage_backend.h"
 
@@ -148,7 +149,7 @@ struct mem_stack {
     uint8_t hash[STACK_HASH_SIZE];
     const void *raw;
     size_t raw_len;
-    bool pending, provisional, give_up;
+    bool pending, provisional, give_up, approximate;
     uint32_t generation;
     uint64_t cluster_id; /* 0: none */
     uint8_t part[16];    /* its own key, once it has a cluster */
@@ -237,6 +238,15 @@ struct mem_open {
     struct open_upload_row row;
 };
 
+struct mem_stand_in {
+    struct stand_in_row row;
+};
+
+/* A stack that lost its last report while it was pending. */
+struct mem_left {
+    uint64_t stack_id;
+};
+
 struct mem_token {
     struct token_row row;
 };
@@ -285,7 +295,9 @@ struct mem_config {
     X(refit, refits)                                                                               \
     X(object, objects)                                                                             \
     X(protected, protecteds)                                                                       \
-    X(open, opens)
+    X(open, opens)                                                                                 \
+    X(stand_in, stand_ins)                                                                         \
+    X(left, lefts)
 
 struct mem_state {
 #define MEM_FIELD(type, name)                                                                      \
@@ -392,6 +404,17 @@ enum err mem_finding_stack_due(struct mem_state *s, uint64_t stack_id, bool *ret
                                struct error *err);
 void mem_finding_forget_report(struct mem_state *s, uint64_t report_id);
 void mem_finding_forget_stack(struct mem_state *s, uint64_t stack_id);
+
+/* memory_stand_ins.c */
+enum err mem_write_stand_in(struct mem_storage *m, struct write_op *op, struct error *err);
+const struct stand_in_row *mem_stand_in_of(const struct mem_state *s, const struct uuid *uuid);
+/* The true file came. */
+void mem_stand_in_end(struct mem_state *s, const struct uuid *uuid);
+/* The index of `uuid` changed: stacks it stood in for are resolved anew. */
+void mem_stand_in_changed(struct mem_state *s, const struct uuid *uuid);
+/* Candidates of a row whose versions are known. */
+enum err mem_fill_candidates(const struct mem_state *s, const struct build_seen *seen, size_t count,
+                             struct missing_row *m, struct arena *arena, struct error *err);
 
 /* memory_images.c */
 enum err mem_learn_images(struct mem_storage *m, size_t app, int32_t day,

@@ -237,6 +237,8 @@ static enum err point_to(struct mem_storage *m, struct mem_stack *k, const struc
 {
     struct mem_state *s = m->work;
     k->provisional = r->provisional;
+    if (r->stack)
+        k->approximate = r->approximate;
     memcpy(k->part, r->key, sizeof(k->part));
     if (k->cluster_id == cluster_id)
         return ERR_OK;

@@ -210,6 +210,8 @@ enum err mem_write_refitted(struct mem_storage *m, struct write_op *op, struct e
     (void)err;
     if (!mark_slices(s, o))
         return ERR_OK;
+    if (o->slice_id)
+        mem_stand_in_end(s, &o->uuid);
     for (size_t i = s->refits_count; i > 0; i--) {
         if (uuid_equal(&s->refits[i - 1].row.uuid, &o->uuid))
             mem_remove(s, refits, i - 1);

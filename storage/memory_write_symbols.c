@@ -118,6 +118,7 @@ static enum err store_slice(struct mem_storage *m, const struct mem_upload *u,
             note(replaced, &x->uuid);
         }
         note(installed, &x->uuid);
+        mem_stand_in_end(s, &x->uuid);
     }
     enum err rc = add_slice(m, u, x, now_ms, err);
     if (!rc)
@@ -173,6 +174,8 @@ static enum err repend(struct mem_state *s, const struct news *n, struct op_repe
     struct mem_stack **hit = calloc(s->stacks_count + 1, sizeof(struct mem_stack *));
     if (!hit)
         return mem_no_memory(err);
+    for (size_t i = 0; i < n->count && o->after_id == 0; i++)
+        mem_stand_in_changed(s, &n->items[i]);
     if (o->all_users) {
         uint64_t next = next_id(s, o->after_id);
         end = next ? next - 1 + REPEND_CHUNK : o->after_id;

@@ -237,6 +237,7 @@ const struct storage_backend storage_backend_sqlite = {
     .read_idle_objects = sqlite_read_idle_objects,
     .read_object_totals = sqlite_read_object_totals,
     .read_protected = sqlite_read_protected,
+    .read_stand_ins = sqlite_read_stand_ins,
     .read_open_upload = sqlite_read_open_upload,
     .read_open_uploads = sqlite_read_open_uploads,
     .read_missing = sqlite_read_missing,

@@ -125,7 +125,9 @@ enum err sqlite_repend(struct sqlite_storage *s, struct repend *r, struct error 
     uint64_t *ids = arena_array(&s->scratch, 2 * (REPEND_CHUNK + 1), sizeof(*ids));
     if (!ids)
         return error_set(err, ERR_NO_MEMORY, "no memory for stacks to turn back");
-    if (r->all_users)
+    for (size_t i = 0; i < r->uuids->count && r->after_id == 0 && !rc; i++)
+        rc = sqlite_stand_in_changed(s, &r->uuids->items[i], err);
+    if (!rc && r->all_users)
         rc = range_end(s, r, &end, err);
     for (size_t i = 0; i < r->uuids->count && !rc; i++) {
         size_t before = kept;

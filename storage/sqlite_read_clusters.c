@@ -176,6 +176,7 @@ static enum err fill_texts(sqlite3_stmt *st, struct arena *arena, struct cluster
     c->regressed_ms = sql_column_null(st, 24) ? INT64_MIN : sqlite3_column_int64(st, 24);
     c->regressed_in = sql_column_text(st, 25, arena, &failed);
     c->regressed_build = sql_column_text(st, 26, arena, &failed);
+    c->approximate = sqlite3_column_int(st, 27);
     return failed ? no_memory(err) : ERR_OK;
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/candidates.h"
 #include "storage/missing_order.h"
 #include "storage/sqlite_read.h"
 
@@ -42,10 +43,12 @@ static enum err wanted(struct sql_conn *c, const char *bundle_id, struct arena *
     }
 }
 
+/* Versions and builds of the row's reports, as labels and as they are. */
 static enum err fill_versions(struct sql_conn *c, struct missing_row *m, struct arena *arena,
-                              struct error *err)
+                              struct build_seen *seen, struct error *err)
 {
     bool row = true;
+    bool failed = false;
     sqlite3_stmt *st = sql_start(c, SQL_MISSING_VERSIONS, err, sql_blob(&m->uuid, sizeof(m->uuid)),
                                  sql_text(m->bundle_id), sql_int(VERSIONS_MAX));
     m->versions = arena_array(arena, VERSIONS_MAX, sizeof(*m->versions));
@@ -57,12 +60,70 @@ static enum err fill_versions(struct sql_conn *c, struct missing_row *m, struct 
         enum err rc = sql_step(c, st, &row, err);
         if (rc || !row)
             return rc;
-        const char *label = read_version_label(arena, (const char *)sqlite3_column_text(st, 0),
-                                               (const char *)sqlite3_column_text(st, 1));
+        struct build_seen *b = &seen[m->version_count];
+        b->version = sql_column_text(st, 0, arena, &failed);
+        b->build = sql_column_text(st, 1, arena, &failed);
+        const char *label = failed ? NULL : read_version_label(arena, b->version, b->build);
         if (!label)
             return no_memory(err);
         m->versions[m->version_count++] = label;
     }
+}
+
+static enum err fill_candidates(struct sql_conn *c, struct missing_row *m,
+                                const struct build_seen *seen, struct arena *arena,
+                                struct error *err)
+{
+    struct candidates list;
+    bool row = true;
+    sqlite3_stmt *st = sql_start(c, SQL_MISSING_CANDIDATES, err, sql_text(m->name),
+                                 sql_text(m->arch), sql_text(m->bundle_id));
+    if (!st)
+        return err->code;
+    if (!candidates_init(&list, seen, m->version_count, arena))
+        return no_memory(err);
+    for (;;) {
+        enum err rc = sql_step(c, st, &row, err);
+        if (rc)
+            return rc;
+        if (!row)
+            break;
+        struct missing_candidate offer = {.version = (const char *)sqlite3_column_text(st, 1),
+                                          .build = (const char *)sqlite3_column_text(st, 2),
+                                          .has_dwarf = sqlite3_column_int(st, 3)};
+        sql_column_fixed(st, 0, &offer.uuid, sizeof(offer.uuid));
+        if (!offer.version || !offer.build ||
+            !candidates_offer(&list, &offer, (uint64_t)sqlite3_column_int64(st, 4), arena))
+            return no_memory(err);
+    }
+    m->candidates = list.items;
+    m->candidate_count = list.count;
+    return ERR_OK;
+}
+
+static enum err fill_stand_in(struct sql_conn *c, struct missing_row *m, struct arena *arena,
+                              struct error *err)
+{
+    bool row = false;
+    struct uuid u;
+    sqlite3_stmt *st = sql_start(c, SQL_STAND_IN_GET, err, sql_blob(&m->uuid, sizeof(m->uuid)));
+    enum err rc = st ? sql_step(c, st, &row, err) : err->code;
+    if (rc || !row)
+        return rc;
+    sql_column_fixed(st, 0, &u, sizeof(u));
+    sql_end(st);
+    m->stand_in = arena_memdup(arena, &u, sizeof(u));
+    return m->stand_in ? ERR_OK : no_memory(err);
+}
+
+static enum err fill(struct sql_conn *c, struct missing_row *m, struct arena *arena,
+                     struct error *err)
+{
+    struct build_seen seen[VERSIONS_MAX];
+    enum err rc = fill_versions(c, m, arena, seen, err);
+    if (!rc)
+        rc = fill_candidates(c, m, seen, arena, err);
+    return rc ? rc : fill_stand_in(c, m, arena, err);
 }
 
 enum err sqlite_read_missing(struct storage_reader *base, const char *bundle_id, size_t limit,
@@ -78,7 +139,7 @@ enum err sqlite_read_missing(struct storage_reader *base, const char *bundle_id,
         rc = missing_page(rows.items, rows.count, limit, cursor, arena, &page, &count, ret_next,
                           err);
     for (size_t i = 0; i < count && !rc; i++)
-        rc = fill_versions(c, &page[i], arena, err);
+        rc = fill(c, &page[i], arena, err);
     if (rc)
         return rc;
     *ret = page;

@@ -119,6 +119,13 @@ enum err sqlite_write_cluster_rule_undo(struct sqlite_storage *s, struct write_o
 enum err sqlite_write_epoch(struct sqlite_storage *s, struct write_op *op, struct error *err);
 enum err sqlite_write_cluster_work(struct sqlite_storage *s, struct write_op *op,
                                    struct error *err);
+/* sqlite_stand_ins.c */
+enum err sqlite_write_stand_in(struct sqlite_storage *s, struct write_op *op, struct error *err);
+/* The true file came. */
+enum err sqlite_stand_in_end(struct sqlite_storage *s, const struct uuid *uuid, struct error *err);
+/* The index of `uuid` changed: stacks it stood in for are resolved anew. */
+enum err sqlite_stand_in_changed(struct sqlite_storage *s, const struct uuid *uuid,
+                                 struct error *err);
 /* sqlite_write_store.c */
 enum err sqlite_protect(struct sqlite_storage *s, const char *bundle_id, const char *version,
                         const char *build, const char *os_build, int64_t now_ms, struct error *err);

@@ -59,6 +59,7 @@ static apply_function *const apply_functions[] = {
     [WRITE_ALERT_RULES] = sqlite_write_alert_rules,
     [WRITE_ALERTS] = sqlite_write_alerts,
     [WRITE_DELIVERY] = sqlite_write_delivery,
+    [WRITE_STAND_IN] = sqlite_write_stand_in,
 };
 
 static int on_commit(void *arg, sqlite3 *db, const char *schema, int pages)

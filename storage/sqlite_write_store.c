@@ -67,6 +67,7 @@ enum err sqlite_write_refitted(struct sqlite_storage *s, struct write_op *op, st
         /* Deleted meanwhile: that queued the UUID anew. */
         if (rc || sqlite3_changes(s->conn.db) == 0)
             return rc;
+        rc = sqlite_stand_in_end(s, &o->uuid, err);
     }
     return rc ? rc : sql_run(&s->conn, SQL_REFIT_DONE, err, uuid);
 }

@@ -74,6 +74,8 @@ static enum err store_slice(struct sqlite_storage *s, const struct op_upload_sta
             rc = uuid_list_add(&news->replaced, &s->scratch, &x->uuid, err);
         if (!rc)
             rc = uuid_list_add(&news->installed, &s->scratch, &x->uuid, err);
+        if (!rc)
+            rc = sqlite_stand_in_end(s, &x->uuid, err);
     }
     if (!rc)
         rc = insert_slice(s, u, x, err);

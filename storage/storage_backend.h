@@ -22,6 +22,7 @@
 #include "storage/read_life.h"
 #include "storage/read_quota.h"
 #include "storage/read_stack_weights.h"
+#include "storage/read_stand_ins.h"
 #include "storage/read_trend.h"
 #include "storage/storage.h"
 #include "storage/storage_read.h"
@@ -240,6 +241,9 @@ struct storage_backend {
                                     struct error *err);
     enum err (*read_findings_due)(struct storage_reader *r, size_t limit, struct arena *arena,
                                   struct finding_due **ret, size_t *ret_count, struct error *err);
+    enum err (*read_stand_ins)(struct storage_reader *r, const struct uuid *uuid,
+                               struct arena *arena, struct stand_in_row **ret, size_t *ret_count,
+                               struct error *err);
     enum err (*read_cluster_findings)(struct storage_reader *r, uint64_t cluster_id,
                                       struct cluster_findings *ret, struct error *err);
 };

@@ -152,6 +152,16 @@ enum err read_symbols(struct storage_reader *r, const char *bundle_id, size_t li
 enum err read_symbol(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
                      struct slice_row **ret, size_t *ret_count, struct error *err);
 
+/* A symbol file of another UUID that may stand in: the same image name and architecture, uploaded
+ * for the same app and version. */
+#define CANDIDATES_MAX 3
+struct missing_candidate {
+    struct uuid uuid;
+    const char *version, *build; /* of its upload; build "" when not given */
+    bool same_build;
+    bool has_dwarf;
+};
+
 struct missing_row {
     struct uuid uuid;
     const char *name;
@@ -160,6 +170,9 @@ struct missing_row {
     const char *bundle_id;
     const char **versions; /* "7.2.1 (7210)", newest seen first, at most 10 */
     size_t version_count;
+    const struct missing_candidate *candidates; /* nearest build first */
+    size_t candidate_count;
+    const struct uuid *stand_in; /* NULL: none */
     uint64_t reports;
     uint64_t frames; /* frames of distinct stacks that wait */
     int64_t first_seen_ms;
@@ -234,6 +247,7 @@ struct cluster_row {
     uint8_t cluster_kind;
     bool provisional;
     bool hidden;
+    bool approximate;           /* all its stacks are: named by stand-ins (op_stand_ins.h) */
     const char *resolved_build; /* with resolved_in; NULL: any build */
     /* It was resolved and came back in that release; INT64_MIN, NULL: it did not. */
     int64_t regressed_ms;
@@ -269,6 +283,7 @@ struct stack_row {
     uint64_t stall_ms;
     bool pending;
     bool provisional;
+    bool approximate; /* frames of the last resolution are named by a stand-in */
     int64_t first_seen_ms;
     int64_t last_seen_ms;
     const char *bundle_id;

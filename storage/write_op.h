@@ -29,6 +29,7 @@
 #include "storage/op_life.h"
 #include "storage/op_merges.h"
 #include "storage/op_quota.h"
+#include "storage/op_stand_ins.h"
 #include "storage/op_symbols.h"
 #include "storage/op_usage.h"
 
@@ -317,6 +318,7 @@ enum write_op_kind {
     WRITE_ALERT_RULES,
     WRITE_ALERTS,
     WRITE_DELIVERY,
+    WRITE_STAND_IN,
 };
 
 struct write_op {
@@ -363,6 +365,7 @@ struct write_op {
         struct op_alert_rules alert_rules;
         struct op_alerts alerts;
         struct op_delivery delivery;
+        struct op_stand_in stand_in;
     } u;
 };
 

@@ -28,6 +28,7 @@ struct stack_image {
     enum image_kind kind;
     enum index_state index;
     bool in_app;
+    bool approximate; /* the index is a stand-in's */
     const char *name;
     struct index_ref *ref; /* INDEX_OPEN, and until the stack is done */
 };
@@ -226,6 +227,49 @@ static void add_once(struct uuid *list, size_t *count, const struct uuid *id)
     list[(*count)++] = *id;
 }
 
+static int compare_stand_ins(const void *key, const void *item)
+{
+    return uuid_compare(key, &((const struct stand_in *)item)->uuid);
+}
+
+/* The index of the image's stand-in, where it has one that can be used. */
+static enum err open_stand_in(struct job *j, struct stack_image *image, struct error *err)
+{
+    const struct image_lookup *l = j->lookup;
+    const struct stand_in *found = l && l->stand_in_count > 0
+                                       ? bsearch(&image->id, l->stand_ins, l->stand_in_count,
+                                                 sizeof(*found), compare_stand_ins)
+                                       : NULL;
+    if (!found)
+        return ERR_OK;
+    enum err rc = index_cache_acquire(j->s->cache, &found->stand_in, &image->ref, err);
+    if (rc == ERR_BUSY || rc == ERR_NO_MEMORY)
+        return rc;
+    if (rc == ERR_OK) {
+        image->index = INDEX_OPEN;
+        image->approximate = true;
+    }
+    return ERR_OK;
+}
+
+/* Looks for the index of an image that has a UUID. */
+static enum err open_index(struct job *j, struct stack_image *image, struct error *err)
+{
+    enum err rc = index_cache_acquire(j->s->cache, &image->id, &image->ref, err);
+    if (rc == ERR_BUSY || rc == ERR_NO_MEMORY)
+        return rc;
+    if (rc == ERR_OK) {
+        image->index = INDEX_OPEN;
+    } else if (rc == ERR_NOT_FOUND) {
+        add_once(j->missing, &j->missing_count, &image->id);
+        return open_stand_in(j, image, err);
+    } else {
+        image->index = INDEX_UNAVAILABLE;
+        add_once(j->unavailable, &j->unavailable_count, &image->id);
+    }
+    return ERR_OK;
+}
+
 /* The image of a frame, with its index open where there is one. ERR_BUSY and ERR_NO_MEMORY end the
  * whole stack: they say nothing about the image, and the stack must not be stored without it. */
 static enum err open_image(struct job *j, const struct uuid *id, enum image_kind kind,
@@ -240,18 +284,10 @@ static enum err open_image(struct job *j, const struct uuid *id, enum image_kind
     struct stack_image *image = &j->images[j->image_count];
     *image = (struct stack_image){.id = *id, .kind = kind};
     if (kind == IMAGE_UUID && !uuid_is_nil(id)) {
-        enum err rc = index_cache_acquire(j->s->cache, id, &image->ref, err);
-        if (rc == ERR_BUSY || rc == ERR_NO_MEMORY)
+        enum err rc = open_index(j, image, err);
+        if (rc != ERR_OK)
             return rc;
-        if (rc == ERR_OK)
-            image->index = INDEX_OPEN;
-        else if (rc == ERR_NOT_FOUND)
-            add_once(j->missing, &j->missing_count, id);
-        else
-            image->index = INDEX_UNAVAILABLE;
     }
-    if (image->index == INDEX_UNAVAILABLE)
-        add_once(j->unavailable, &j->unavailable_count, id);
     j->image_count++;
     learn_facts(j, image);
     *ret = image;
@@ -268,7 +304,8 @@ static void poison_image(struct job *j, struct stack_image *image)
 {
     index_cache_poison(j->s->cache, image->ref);
     image->index = INDEX_UNAVAILABLE;
-    add_once(j->unavailable, &j->unavailable_count, &image->id);
+    if (!image->approximate)
+        add_once(j->unavailable, &j->unavailable_count, &image->id);
 }
 
 /* --- frames -------------------------------------------------------------------------------- */
@@ -335,7 +372,12 @@ static enum err resolve_in_image(struct job *j, enum image_kind kind, struct res
     f->image_name = image->name;
     f->in_app = image->in_app;
     f->status = FRAME_NO_SYMBOLS;
-    return image->index == INDEX_OPEN ? look_up(j, image, f, err) : ERR_OK;
+    bool named = f->raw.symbol && f->raw.symbol[0];
+    if (image->index != INDEX_OPEN || (image->approximate && named))
+        return ERR_OK;
+    rc = look_up(j, image, f, err);
+    f->approximate = image->approximate && f->has_index;
+    return rc;
 }
 
 static enum err resolve_frame(struct job *j, const struct raw_frame *raw, struct resolved_frame *f,

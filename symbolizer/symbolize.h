@@ -7,7 +7,9 @@
  *
  * Invariants: a pure function of the raw stack, the facts of its images and the index files of now.
  * Never a guess: no name without an upper bound. The result lists the images it missed (UUIDs
- * without an index, and slide groups of frames not placed), each once, never nil or named ones.
+ * without an index, and slide groups of frames not placed), each once, never nil or named ones. An
+ * image with a stand-in is missed all the same; frames the stand-in's index named are approximate,
+ * and a name that the device gave comes before them.
  *
  * Threads: one struct symbolizer per thread; the index cache is shared. A SIGBUS under a mapped
  * index is caught here and makes that index "not available" (see sigbus_guard.h).
@@ -35,6 +37,11 @@ struct image_facts {
 /* What resolved_frame.in_app says of such an image. */
 bool image_is_app(const struct image_facts *facts);
 
+/* Frames of `uuid`, which has no index, are looked up in that of `stand_in`: another build's. */
+struct stand_in {
+    struct uuid uuid, stand_in;
+};
+
 struct image_lookup {
     /* False when nothing is known. The texts live until the symbolize call returns. */
     bool (*facts)(void *ctx, const struct uuid *image, struct image_facts *ret);
@@ -42,6 +49,8 @@ struct image_lookup {
     bool (*place)(void *ctx, const struct uuid *group, uint64_t unslid, struct uuid *ret_image,
                   uint64_t *ret_offset);
     void *ctx;
+    const struct stand_in *stand_ins; /* ascending by uuid; NULL: none */
+    size_t stand_in_count;
 };
 
 struct symbolized {

@@ -47,6 +47,10 @@ enum err api_get_protected(struct http_request *r, const struct read_tools *tool
 void api_put_protected(struct http_request *r);
 void api_delete_protected(struct http_request *r);
 
+/* api_stand_ins.c */
+void api_put_stand_in(struct http_request *r);
+void api_delete_stand_in(struct http_request *r);
+
 /* api_pieces.c */
 extern const struct body_stream api_piece_stream;
 void api_post_open_upload(struct http_request *r);

@@ -43,6 +43,7 @@ static void print_cluster(struct jout *j, const struct cluster_row *c, const str
     jout_string(j, "state", c->state);
     jout_string(j, "kind", cluster_kind_name((enum cluster_kind)c->cluster_kind));
     jout_bool(j, "provisional", c->provisional);
+    jout_bool(j, "approximate", c->approximate);
     jout_bool(j, "hidden", c->hidden);
     api_print_figures(j, &c->figures);
     jout_uint(j, "devices", c->devices);
@@ -138,6 +139,7 @@ static enum err print_stacks(struct http_request *r, const struct read_tools *to
         jout_double(j, "stall_seconds", (double)s->stall_ms / 1000);
         jout_bool(j, "pending", s->pending);
         jout_bool(j, "provisional", s->provisional);
+        jout_bool(j, "approximate", s->approximate);
         jout_time(j, "first_seen", s->first_seen_ms);
         jout_time(j, "last_seen", s->last_seen_ms);
         rc = api_print_stack(r, tools, j, "stack", s, NULL, false, err);

@@ -11,6 +11,7 @@
 #include "server/http/media_type.h"
 #include "server/http/symbols_json.h"
 #include "server/ingest/format_json.h"
+#include "storage/read_stand_ins.h"
 
 #define CHECK_UUIDS_MAX 10000
 
@@ -52,6 +53,22 @@ static void print_missing(struct jout *j, const struct missing_row *m)
     for (size_t i = 0; i < m->version_count; i++)
         jout_string(j, NULL, m->versions[i]);
     jout_end_array(j);
+    jout_array(j, "candidates");
+    for (size_t i = 0; i < m->candidate_count; i++) {
+        const struct missing_candidate *c = &m->candidates[i];
+        jout_object(j, NULL);
+        jout_uuid(j, "uuid", &c->uuid);
+        jout_string(j, "version", c->version);
+        jout_text(j, "build", c->build);
+        jout_bool(j, "same_build", c->same_build);
+        jout_bool(j, "has_dwarf", c->has_dwarf);
+        jout_end_object(j);
+    }
+    jout_end_array(j);
+    if (m->stand_in)
+        jout_uuid(j, "stand_in", m->stand_in);
+    else
+        jout_null(j, "stand_in");
     jout_uint(j, "reports", m->reports);
     jout_uint(j, "frames", m->frames);
     jout_time(j, "first_seen", m->first_seen_ms);
@@ -183,21 +200,69 @@ static enum err find_objects(struct http_request *r, const struct read_tools *to
     return ERR_OK;
 }
 
+/* The stand-in of the path's UUID, which the token may see when it sees the file. */
+static enum err find_stand_in(struct http_request *r, const struct read_tools *tools,
+                              struct stand_in_row *ret, bool *ret_found, struct error *err)
+{
+    struct uuid uuid;
+    struct stand_in_row *rows = NULL;
+    struct slice_row *objects = NULL;
+    size_t count = 0, object_count = 0;
+    enum err rc = api_uuid(r, 0, &uuid, err);
+    if (rc == ERR_OK)
+        rc = read_stand_ins(tools->storage, &uuid, tools->arena, &rows, &count, err);
+    if (rc == ERR_OK && count > 0)
+        rc = read_symbol(tools->storage, &rows[0].stand_in, tools->arena, &objects, &object_count,
+                         err);
+    *ret_found = false;
+    for (size_t i = 0; rc == ERR_OK && i < object_count && !*ret_found; i++)
+        *ret_found = api_sees(r, objects[i].bundle_id);
+    if (*ret_found)
+        *ret = rows[0];
+    return rc == ERR_NOT_FOUND ? ERR_OK : rc;
+}
+
+static void print_stand_in(struct jout *j, const struct stand_in_row *row)
+{
+    jout_object(j, "stand_in");
+    jout_uuid(j, "uuid", &row->stand_in);
+    jout_bool(j, "by_hand", row->by_hand);
+    jout_time(j, "created_at", row->created_ms);
+    jout_end_object(j);
+}
+
 enum err api_get_symbol(struct http_request *r, const struct read_tools *tools, struct error *err)
 {
     struct slice_row *rows = NULL;
+    struct stand_in_row stand_in;
+    bool has_stand_in = false;
+    struct uuid uuid;
     size_t count = 0;
     struct jout j;
-    enum err rc = find_objects(r, tools, &rows, &count, err);
-    if (rc != ERR_OK)
+    enum err found = find_objects(r, tools, &rows, &count, err);
+    if (found != ERR_OK && found != ERR_NOT_FOUND)
+        return found;
+    struct error own;
+    enum err rc = find_stand_in(r, tools, &stand_in, &has_stand_in, &own);
+    if (rc == ERR_OK)
+        rc = api_uuid(r, 0, &uuid, &own);
+    if (rc != ERR_OK) {
+        *err = own;
         return rc;
+    }
+    if (found != ERR_OK && !has_stand_in)
+        return found;
     jout_init(&j, http_reply(r, 200, TYPE_JSON));
     jout_object(&j, NULL);
-    jout_uuid(&j, "uuid", &rows[0].uuid);
+    jout_uuid(&j, "uuid", &uuid);
     jout_array(&j, "objects");
     for (size_t i = 0; i < count; i++)
         symbols_json_file(&j, &rows[i]);
     jout_end_array(&j);
+    if (has_stand_in)
+        print_stand_in(&j, &stand_in);
+    else
+        jout_null(&j, "stand_in");
     jout_end_object(&j);
     return ERR_OK;
 }

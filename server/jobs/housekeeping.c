@@ -10,7 +10,8 @@
  *   - a new day: the hours of days older than HOURS_DAYS go, a few stacks a look, all stacks in the
  *     end;
  *   - every `alerts_ms`: what may be worth an alert (alerts.h);
- *   - every GIVE_UP_EVERY_MS: stacks that waited for a symbol file long enough back to the resolver;
+ *   - every GIVE_UP_EVERY_MS: stand-ins for symbol files that did not come, where they are wanted;
+ *     stacks that waited for one long enough back to the resolver;
  *   - every TRIM_EVERY_MS: memory that large bodies left behind in the allocator goes back to the
  *     system (two bodies of 8 MB had kept 290 MB for good, below a few bytes at each heap's end).
  * While the writer has a problem (a full disk) expiry is due at every look: a commit that succeeds
@@ -32,6 +33,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "server/jobs/stand_ins.h"
 #include "storage/hours.h"
 #include "symbolizer/index_cache.h"
 
@@ -192,6 +194,19 @@ static void look_for_alerts(struct housekeeping *h, int64_t wall_ms, int64_t mon
         log_trouble("alerts", &err);
 }
 
+/* Symbol files of the same build, where they are to be taken. */
+static void choose_stand_ins(struct housekeeping *h, int64_t wall_ms)
+{
+    struct error err;
+    size_t chosen = 0;
+    if (!h->options.approximate)
+        return;
+    enum err rc = stand_ins_choose(h->storage, h->writer, wall_ms - h->options.give_up_ms, wall_ms,
+                                   &chosen, &err);
+    if (rc != ERR_OK && rc != ERR_BUSY)
+        log_trouble("stand-ins", &err);
+}
+
 /* --- a look ----------------------------------------------------------------------------------- */
 
 static void look_around(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms)
@@ -204,8 +219,10 @@ static void look_around(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms
         expire(h, wall_ms, mono_ms);
     if ((h->hours_going || clock_day(wall_ms) - HOURS_DAYS > h->hours_day) && !is_stopping(h))
         expire_hours(h, wall_ms);
-    if (mono_ms >= h->give_up_at && !is_stopping(h))
+    if (mono_ms >= h->give_up_at && !is_stopping(h)) {
+        choose_stand_ins(h, wall_ms);
         give_up(h, wall_ms, mono_ms);
+    }
     if (h->options.alerts && mono_ms >= h->alerts_at && !is_stopping(h))
         look_for_alerts(h, wall_ms, mono_ms);
     if (mono_ms >= h->trim_at) {

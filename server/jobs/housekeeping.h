@@ -30,6 +30,7 @@ struct housekeeping_options {
     uint32_t retry_days;
     uint32_t image_set_days;
     int64_t give_up_ms;    /* wait so long for a vendor's symbol file */
+    bool approximate;      /* then take one of the same version and build (stand_ins.h) */
     struct alerts *alerts; /* NULL: nobody looks for them */
     int64_t alerts_ms;     /* every so often */
 };

@@ -15,6 +15,9 @@
  *     pending anew (another generation) or the writer finds, inside the transaction, that an image
  *     called missing is indexed by now. Both leave `applied` false and the stack pending: it is late,
  *     and another pass takes it.
+ *   - A stand-in is accepted or taken back: its op gives the stacks of the image a new generation;
+ *     the stand-ins are read after each page of stacks, so that an answer that is accepted was made
+ *     with those of now.
  *   - Facts of images change: workers forget what they cached at the beginning of each pass.
  *   - An index that the database knows but whose file is gone would make a stack late for ever: a
  *     stack that was late once has its missing images checked (vet_missing); of one whose file
@@ -42,6 +45,7 @@
 #include "server/analysis/frame_memo.h"
 #include "server/jobs/app_images.h"
 #include "server/jobs/overlays.h"
+#include "storage/read_stand_ins.h"
 #include "storage/storage_read.h"
 #include "symbolizer/demangle_swift.h"
 #include "symbolizer/symbolize.h"
@@ -79,7 +83,9 @@ struct resolver {
     struct metrics *metrics;
     struct thread thread;
     struct storage_reader *reader;
-    struct overlays *overlays; /* of this pass; workers read them */
+    struct overlays *overlays;        /* of this pass; workers read them */
+    const struct stand_in *stand_ins; /* of this page; read after it, see read_page */
+    size_t stand_in_count;
     struct parallel_for *parallel;
     struct worker *workers;
     struct arena *page_arena;
@@ -169,6 +175,8 @@ static enum err resolve_stack(const struct resolver *r, struct worker *w,
         rc = raw_stack_decode(p->raw, p->raw_len, arena, &raw, err);
     if (rc == ERR_OK && raw.count > 0) {
         struct image_lookup lookup = app_images_begin(w->images, p->app_id, p->bundle_id);
+        lookup.stand_ins = r->stand_ins;
+        lookup.stand_in_count = r->stand_in_count;
         rc = symbolizer_stack(w->symbolizer, &raw, &lookup, arena, &symbolized, err);
         if (app_images_end(w->images, err) != ERR_OK)
             return ERR_BUSY; /* an answer without the facts would be another cluster */
@@ -447,6 +455,26 @@ static bool begin_pass(struct resolver *r)
     return true;
 }
 
+/* After the page: a stand-in that changes later gives the stacks of the page a new generation. */
+static enum err read_page_stand_ins(struct resolver *r, struct error *err)
+{
+    struct stand_in_row *rows = NULL;
+    size_t count = 0;
+    r->stand_ins = NULL;
+    r->stand_in_count = 0;
+    enum err rc = read_stand_ins(r->reader, NULL, r->page_arena, &rows, &count, err);
+    if (rc != ERR_OK || count == 0)
+        return rc;
+    struct stand_in *all = arena_array(r->page_arena, count, sizeof(*all));
+    if (!all)
+        return error_set(err, ERR_NO_MEMORY, "no memory for stand-ins");
+    for (size_t i = 0; i < count; i++)
+        all[i] = (struct stand_in){rows[i].uuid, rows[i].stand_in};
+    r->stand_ins = all;
+    r->stand_in_count = count;
+    return ERR_OK;
+}
+
 static enum err read_page(struct resolver *r, uint64_t after, struct pending_stack **ret,
                           size_t *ret_count)
 {
@@ -455,6 +483,8 @@ static enum err read_page(struct resolver *r, uint64_t after, struct pending_sta
     arena_reset(r->page_arena);
     enum err rc =
         read_pending(r->reader, after, r->options.page, r->page_arena, ret, ret_count, &err);
+    if (rc == ERR_OK && *ret_count > 0)
+        rc = read_page_stand_ins(r, &err);
     if (rc != ERR_OK)
         log_error("pending stacks cannot be read", "error=%s",
                   log_quote(err.text, quoted, sizeof(quoted)));

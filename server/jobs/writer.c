@@ -109,6 +109,8 @@ static bool makes_pending(const struct write_op *op)
         return op->u.symbol_delete.existed;
     case WRITE_GIVE_UP:
         return op->u.give_up.count > 0;
+    case WRITE_STAND_IN:
+        return op->u.stand_in.changed;
     case WRITE_RESOLUTIONS:
     case WRITE_UPLOAD:
     case WRITE_TOKEN:

@@ -753,7 +753,9 @@ SELECT a.bundle_id, c.title, c.function, c.file, c.image, c.category, c.owner, c
     c.resolved_in, c.note, c.key_text, c.rules_version, c.kind, c.provisional, c.hidden,
     t.count, t.weighted, t.stall_ms, t.hist, t.first_seen_ms, t.last_seen_ms,
     (SELECT last_seen_ms FROM stacks WHERE id = a.total_id), t.above_ms,
-    c.resolved_build, c.regressed_ms, c.regressed_in, c.regressed_build
+    c.resolved_build, c.regressed_ms, c.regressed_in, c.regressed_build,
+    EXISTS (SELECT 1 FROM stacks s WHERE s.cluster_id = c.id AND s.approximate = 1)
+        AND NOT EXISTS (SELECT 1 FROM stacks s WHERE s.cluster_id = c.id AND s.approximate = 0)
 FROM clusters c JOIN cluster_totals t ON t.cluster_id = c.id JOIN apps a ON a.id = c.app_id
 WHERE c.id = ?1;
 
@@ -780,14 +782,14 @@ SELECT alias FROM cluster_aliases WHERE cluster_id = ?1 ORDER BY alias;
 
 -- name: cluster_stacks
 SELECT s.id, s.count, s.weighted, s.stall_ms, s.state, s.provisional, s.first_seen_ms,
-    s.last_seen_ms, a.bundle_id, d.raw, d.resolved, s.part_key, coalesce(c.kind, 0)
+    s.last_seen_ms, a.bundle_id, d.raw, d.resolved, s.part_key, coalesce(c.kind, 0), s.approximate
 FROM stacks s JOIN apps a ON a.id = s.app_id JOIN stack_data d ON d.stack_id = s.id
     LEFT JOIN clusters c ON c.id = s.cluster_id
 WHERE s.cluster_id = ?1 AND s.count > 0 ORDER BY s.weighted DESC, s.hash LIMIT ?2;
 
 -- name: stack_get
 SELECT s.id, s.count, s.weighted, s.stall_ms, s.state, s.provisional, s.first_seen_ms,
-    s.last_seen_ms, a.bundle_id, d.raw, d.resolved, s.part_key, coalesce(c.kind, 0)
+    s.last_seen_ms, a.bundle_id, d.raw, d.resolved, s.part_key, coalesce(c.kind, 0), s.approximate
 FROM stacks s JOIN apps a ON a.id = s.app_id JOIN stack_data d ON d.stack_id = s.id
     LEFT JOIN clusters c ON c.id = s.cluster_id
 WHERE s.id = ?1;

@@ -66,6 +66,7 @@ ORDER BY d.id DESC LIMIT ?5;
 SELECT h.id, h.at_ms, h.version, h.build, h.resolved_in, h.resolved_build, c.id, p.bundle_id,
     c.title, c.function, c.file, c.image, c.category, c.owner, t.count, t.first_seen_ms,
     c.provisional = 0 AND c.hidden = 0 AND c.state = 'open'
+        AND c.id NOT IN (SELECT id FROM approximate_clusters)
 FROM cluster_history h JOIN clusters c ON c.id = h.cluster_id
     JOIN cluster_totals t ON t.cluster_id = c.id JOIN apps p ON p.id = c.app_id
 WHERE h.kind = 1 AND h.id > ?1 ORDER BY h.id LIMIT ?2;
@@ -76,6 +77,7 @@ SELECT c.id, p.bundle_id, c.title, c.function, c.file, c.image, c.category, c.ow
 FROM clusters c JOIN cluster_totals t ON t.cluster_id = c.id JOIN apps p ON p.id = c.app_id
 WHERE c.announced_ms IS NULL AND c.created_ms >= ?1 AND c.provisional = 0 AND c.hidden = 0
     AND c.state = 'open' AND t.count >= ?2
+    AND c.id NOT IN (SELECT id FROM approximate_clusters)
     AND NOT EXISTS (
         SELECT 1 FROM cluster_moves m JOIN clusters f ON f.id = m.from_id
         WHERE m.to_id = c.id AND f.provisional = 0)
@@ -97,7 +99,7 @@ SELECT time_ms + delay_ms FROM reports WHERE id >= ?1 ORDER BY id LIMIT 1;
 SELECT s.cluster_id, r.time_ms / 60000, count(*)
 FROM reports r CROSS JOIN stacks s ON s.id = r.stack_id JOIN clusters c ON c.id = s.cluster_id
 WHERE r.id >= ?1 AND r.time_ms >= ?2 AND r.time_ms < ?3 AND c.provisional = 0 AND c.hidden = 0
-    AND c.state <> 'ignored'
+    AND c.state <> 'ignored' AND c.id NOT IN (SELECT id FROM approximate_clusters)
 GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- name: alert_symbolication

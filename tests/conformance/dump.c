@@ -10,6 +10,7 @@
 #include "storage/read_findings.h"
 #include "storage/read_hours.h"
 #include "storage/read_stack_weights.h"
+#include "storage/read_stand_ins.h"
 #include "storage/read_trend.h"
 #include "tests/conformance/dump_merges.h"
 #include "tests/conformance/suite.h"
@@ -68,7 +69,7 @@ static void dump_stack(struct dump *d, const struct stack_row *s)
                "   stack %llu n=%llu w=%.6f ms=%llu pending=%d prov=%d %lld-%lld %s raw=%zu "
                "%02x%02x kind=%d\n",
                (unsigned long long)s->stack_id, (unsigned long long)s->count, s->weighted,
-               (unsigned long long)s->stall_ms, s->pending, s->provisional,
+               (unsigned long long)s->stall_ms, s->pending, s->provisional * 2 + s->approximate,
                (long long)s->first_seen_ms, (long long)s->last_seen_ms, text(s->bundle_id),
                s->raw.count, s->part[0], s->part[1], s->cluster_kind);
     dump_resolved(d, &s->resolved);
@@ -239,10 +240,32 @@ static void dump_missing(struct dump *d)
             uuid_line(d, &rows[i].uuid);
             for (size_t k = 0; k < rows[i].version_count; k++)
                 buf_printf(d->out, " %s", rows[i].versions[k]);
+            for (size_t k = 0; k < rows[i].candidate_count; k++) {
+                const struct missing_candidate *c = &rows[i].candidates[k];
+                buf_printf(d->out, " or %s (%s) %d%d", c->version, c->build, c->same_build,
+                           c->has_dwarf);
+                uuid_line(d, &c->uuid);
+            }
+            if (rows[i].stand_in)
+                uuid_line(d, rows[i].stand_in);
             buf_puts(d->out, "\n");
         }
         buf_printf(d->out, " next %s\n", text(cursor));
     } while (cursor);
+}
+
+static void dump_stand_ins(struct dump *d)
+{
+    struct error err = {0};
+    struct stand_in_row *rows;
+    size_t n;
+    if (!ok(d, read_stand_ins(d->r, NULL, &d->arena, &rows, &n, &err), &err))
+        return;
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(d->out, "stand-in %d %lld", rows[i].by_hand, (long long)rows[i].created_ms);
+        uuid_line(d, &rows[i].uuid);
+        uuid_line(d, &rows[i].stand_in);
+    }
 }
 
 static void dump_cluster(struct dump *d, const struct cluster_row *c)
@@ -251,6 +274,7 @@ static void dump_cluster(struct dump *d, const struct cluster_row *c)
                (unsigned long long)c->id, c->bundle_id, c->title, text(c->function), text(c->file),
                text(c->image), c->category, text(c->owner), c->state, c->key_text, c->rules_version,
                c->cluster_kind, c->provisional, c->hidden);
+    buf_printf(d->out, " approx=%d", c->approximate);
     buf_printf(d->out, " in %s (%s) %s back %lld %s (%s)", text(c->resolved_in),
                text(c->resolved_build), text(c->note), (long long)c->regressed_ms,
                text(c->regressed_in), text(c->regressed_build));
@@ -684,6 +708,7 @@ void dump_storage(struct storage_reader *r, const char *const *ids, size_t id_co
     dump_symbols(&d);
     dump_store(&d);
     dump_missing(&d);
+    dump_stand_ins(&d);
     dump_lists(&d);
     dump_clusters_by_id(&d, max_cluster);
     dump_reports(&d, ids, id_count);

@@ -110,6 +110,8 @@ static struct write_op *make_upload_state(struct history *h, uint64_t id)
     for (size_t i = 0; i < count; i++) {
         x[i].installed = draw(h, 4) != 0;
         x[i].object_kept = draw(h, 3) != 0;
+        if (draw(h, 2))
+            x[i].name = arena_printf(op->arena, "Image%u", 1 + draw(h, 4));
         x[i].object_sha256[8] = (uint8_t)draw(h, 2);
     }
     if (draw(h, 6) == 0)
@@ -291,6 +293,17 @@ static struct write_op *make_give_up(struct history *h)
     return op;
 }
 
+static struct write_op *make_stand_in(struct history *h)
+{
+    struct write_op *op = write_op_new(WRITE_STAND_IN, 4096);
+    op->u.stand_in = (struct op_stand_in){.uuid = suite_uuid(1 + draw(h, 5)),
+                                          .stand_in = suite_uuid(1 + draw(h, 5)),
+                                          .on = draw(h, 4) != 0,
+                                          .by_hand = draw(h, 3) != 0,
+                                          .now_ms = h->now_ms};
+    return op;
+}
+
 static struct write_op *make_cluster_state(struct history *h)
 {
     static const char *const versions[] = {"1.0", "2", "2.0", "2.1", "3", NULL};
@@ -350,6 +363,9 @@ static void compare_results(const struct write_op *x, const struct write_op *y)
         ck_assert_int_eq(x->u.repend.more, y->u.repend.more);
     } else if (x->kind == WRITE_GIVE_UP) {
         ck_assert_uint_eq(x->u.give_up.count, y->u.give_up.count);
+    } else if (x->kind == WRITE_STAND_IN) {
+        ck_assert_int_eq(x->u.stand_in.existed, y->u.stand_in.existed);
+        ck_assert_int_eq(x->u.stand_in.changed, y->u.stand_in.changed);
     } else if (x->kind == WRITE_CLUSTER_STATE) {
         ck_assert_int_eq(x->u.cluster_state.changed, y->u.cluster_state.changed);
     } else if (x->kind == WRITE_UPLOAD) {
@@ -498,6 +514,8 @@ void history_step(struct history *h, struct suite *a, struct suite *b)
         store_both(h, a, b);
     if (draw(h, 3) == 0)
         apply_both(h, make_cluster_state, a, b);
+    if (draw(h, 3) == 0)
+        apply_both(h, make_stand_in, a, b);
     if (draw(h, 2) == 0)
         history_merges_step(h, a, b);
     if (draw(h, 3) == 0)

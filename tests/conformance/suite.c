@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "storage/read_findings.h"
+#include "storage/read_stand_ins.h"
 
 #define OP_LIMIT ((size_t)64 << 20)
 
@@ -408,6 +409,19 @@ static uint64_t overlay_of(struct suite *s, struct arena *arena, const char *bun
     return 0;
 }
 
+/* Has the image a stand-in with an index? */
+static bool stands_in(struct suite *s, struct arena *arena, const struct uuid *image)
+{
+    struct error err = {0};
+    struct stand_in_row *rows = NULL;
+    size_t count = 0;
+    bool present = false;
+    expect(read_stand_ins(s->reader, image, arena, &rows, &count, &err), &err);
+    if (count)
+        expect(read_symbols_present(s->reader, &rows[0].stand_in, 1, &present, &err), &err);
+    return present;
+}
+
 static void answer(struct suite *s, struct arena *arena, const struct pending_stack *p,
                    struct op_resolution *r)
 {
@@ -427,11 +441,16 @@ static void answer(struct suite *s, struct arena *arena, const struct pending_st
             expect(read_symbols_present(s->reader, &raw.frames[i].image, 1, &present, &err), &err);
         if (raw.frames[i].image_kind == IMAGE_GROUP)
             expect(read_group(s->reader, &raw.frames[i].image, arena, &places, &count, &err), &err);
+        bool own = present;
+        if (raw.frames[i].image_kind == IMAGE_UUID && !present)
+            present = stands_in(s, arena, &raw.frames[i].image);
         fill_frame(arena, &raw.frames[i], present, &frames[i]);
+        frames[i].approximate = present && !own;
+        r->approximate |= frames[i].approximate;
         if (count) {
             frames[i].image = places[0].uuid;
             frames[i].offset = raw.frames[i].offset - places[0].vmaddr;
-        } else if (!present && raw.frames[i].image_kind != IMAGE_NONE) {
+        } else if (!own && raw.frames[i].image_kind != IMAGE_NONE) {
             missing[r->missing_count++] = raw.frames[i].image;
         }
     }

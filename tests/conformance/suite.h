@@ -209,7 +209,13 @@ extern const size_t suite_case_count;
     X(samples_have_the_time)                                                                       \
     X(trends_by_day)                                                                               \
     X(trends_by_hour)                                                                              \
-    X(totals_of_an_app)
+    X(totals_of_an_app)                                                                            \
+    X(candidates_nearest_build_first)                                                              \
+    X(stand_in_names_frames)                                                                       \
+    X(stand_in_is_taken_back)                                                                      \
+    X(stand_in_is_checked)                                                                         \
+    X(stand_in_follows_its_index)                                                                  \
+    X(stand_in_beside_exact_stacks)
 #define SUITE_DECLARE(name) void suite_##name(struct suite *s);
 SUITE_CASES(SUITE_DECLARE)
 #undef SUITE_DECLARE

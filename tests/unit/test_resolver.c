@@ -173,6 +173,106 @@ START_TEST(images_without_a_class_are_known_by_name)
 }
 END_TEST
 
+/* Accepts, or takes back. */
+static void stand_in(const struct uuid *uuid, const struct uuid *other, bool on)
+{
+    struct write_op *op = write_op_new(WRITE_STAND_IN, 4096);
+    op->u.stand_in = (struct op_stand_in){
+        .uuid = *uuid, .stand_in = *other, .on = on, .by_hand = true, .now_ms = 1};
+    rig_apply(&rig, op);
+}
+
+/* The database knows of the index, as after an upload. */
+static void knows_index(const struct uuid *uuid, const char *name)
+{
+    struct write_op *op = write_op_new(WRITE_UPLOAD, 4096);
+    op->u.upload = (struct op_upload){.spool_file = "x",
+                                      .bundle_id = APP,
+                                      .version = "1.0",
+                                      .build = "1",
+                                      .os_build = "",
+                                      .now_ms = 1};
+    rig_apply(&rig, op);
+    struct op_slice slice = {.uuid = *uuid,
+                             .name = name,
+                             .member = name,
+                             .arch = "arm64",
+                             .indexed = true,
+                             .installed = true,
+                             .text_vmaddr = 0x100000000,
+                             .text_size = 0x4000};
+    static uint64_t uploads;
+    op = write_op_new(WRITE_UPLOAD_STATE, 4096);
+    op->u.upload_state = (struct op_upload_state){
+        .id = ++uploads, .state = UPLOAD_INDEXED, .slices = &slice, .slice_count = 1, .now_ms = 1};
+    rig_apply(&rig, op);
+}
+
+START_TEST(a_stand_in_names_frames_until_the_true_file_comes)
+{
+    struct uuid other;
+    setup();
+    memset(other.bytes, 0x5a, sizeof(other.bytes));
+    start_resolver(2, 512);
+    rig_put_index(&rig, &other, "shop_load");
+    rig_apply(&rig, report("r1", 0x1000));
+    wait_resolved();
+    ck_assert(cluster_row(report_row("r1").cluster_id).provisional);
+    knows_index(&other, "Shop");
+    stand_in(&shop, &other, true);
+    wait_resolved();
+    struct report_row r = report_row("r1");
+    const struct resolved_frame *f = r.stack.resolved.frames;
+    ck_assert(f[0].approximate && !f[1].approximate);
+    ck_assert_int_eq(f[0].status, FRAME_RESOLVED);
+    ck_assert_str_eq(f[0].frames[0].function, "shop_load");
+    ck_assert(cluster_row(r.cluster_id).approximate);
+    uint64_t before = r.cluster_id;
+    /* Those that come later, too. */
+    rig_apply(&rig, report("r2", 0x1004));
+    wait_resolved();
+    ck_assert_uint_eq(report_row("r2").cluster_id, before);
+    /* Taken back, and given again. */
+    stand_in(&shop, &other, false);
+    wait_resolved();
+    ck_assert(cluster_row(report_row("r1").cluster_id).provisional);
+    stand_in(&shop, &other, true);
+    wait_resolved();
+    ck_assert(cluster_row(report_row("r1").cluster_id).approximate);
+    rig_put_index(&rig, &shop, "shop_load");
+    knows_index(&shop, "Shop");
+    wait_resolved();
+    r = report_row("r1");
+    ck_assert(!r.stack.resolved.frames[0].approximate);
+    ck_assert(!cluster_row(r.cluster_id).approximate);
+    ck_assert_uint_eq(cluster_row(r.cluster_id).figures.count, 2);
+    teardown();
+}
+END_TEST
+
+START_TEST(the_device_knows_better_than_a_stand_in)
+{
+    struct uuid other;
+    setup();
+    memset(other.bytes, 0x5a, sizeof(other.bytes));
+    start_resolver(1, 512);
+    rig_put_index(&rig, &other, "of_another_build");
+    struct raw_frame frame = frame_of(&shop, 0x1000, FRAME_LEAF);
+    frame.symbol = "from_the_device";
+    struct op_image image = {
+        .id = shop, .kind = IMAGE_UUID, .class = IMAGE_CLASS_APP, .name = "Shop"};
+    rig_apply(&rig, ops_report(APP, "r1", &frame, 1, &image, 1));
+    knows_index(&other, "Shop");
+    stand_in(&shop, &other, true);
+    wait_resolved();
+    struct report_row r = report_row("r1");
+    ck_assert(!r.stack.resolved.frames[0].approximate);
+    ck_assert_str_eq(r.stack.resolved.frames[0].frames[0].function, "from_the_device");
+    ck_assert(!cluster_row(r.cluster_id).approximate);
+    teardown();
+}
+END_TEST
+
 START_TEST(a_late_index_moves_its_stacks)
 {
     setup();
@@ -414,8 +514,10 @@ START_TEST(stops_at_once_whatever_is_pending)
 }
 END_TEST
 
-UNIT_MAIN("resolver", names_and_clusters, images_without_a_class_are_known_by_name,
-          a_late_index_moves_its_stacks, takes_up_what_waits_at_start, many_pages_many_workers,
-          a_damaged_stack_holds_nothing_up, an_index_that_is_gone_is_not_waited_for,
-          slide_groups_are_placed, waiting_ends_after_a_time, a_failed_commit_is_tried_again,
+UNIT_MAIN("resolver", a_stand_in_names_frames_until_the_true_file_comes,
+          the_device_knows_better_than_a_stand_in, names_and_clusters,
+          images_without_a_class_are_known_by_name, a_late_index_moves_its_stacks,
+          takes_up_what_waits_at_start, many_pages_many_workers, a_damaged_stack_holds_nothing_up,
+          an_index_that_is_gone_is_not_waited_for, slide_groups_are_placed,
+          waiting_ends_after_a_time, a_failed_commit_is_tried_again,
           stops_at_once_whatever_is_pending)

@@ -44,6 +44,8 @@ static const struct {
     {"GET", "/v1/symbols/protected", "/v1/symbols/protected", SCOPE_SYMBOLS},
     {"PUT", "/v1/symbols/protected", "/v1/symbols/protected", SCOPE_ADMIN},
     {"DELETE", "/v1/symbols/protected", "/v1/symbols/protected", SCOPE_ADMIN},
+    {"PUT", "/v1/symbols/x/stand-in", "/v1/symbols/{uuid}/stand-in", SCOPE_ADMIN},
+    {"DELETE", "/v1/symbols/x/stand-in", "/v1/symbols/{uuid}/stand-in", SCOPE_ADMIN},
     {"POST", "/v1/symbols/uploads", "/v1/symbols/uploads", SCOPE_SYMBOLS},
     {"PUT", "/v1/symbols/uploads/7", "/v1/symbols/uploads/{id}", SCOPE_SYMBOLS},
     {"DELETE", "/v1/symbols/uploads/7", "/v1/symbols/uploads/{id}", SCOPE_ADMIN},

@@ -143,7 +143,7 @@ static struct symbolized run(const struct raw_frame *frames, size_t count)
     struct symbolized out = {0};
     struct error err = {0};
     struct raw_stack stack = {frames, count};
-    struct image_lookup lookup = {facts, place, NULL};
+    struct image_lookup lookup = {.facts = facts, .place = place};
     enum err rc = symbolizer_stack(symbolizer, &stack, &lookup, &arena, &out, &err);
     ck_assert_msg(rc == ERR_OK, "%s", err.text);
     ck_assert_uint_eq(out.stack.count, count);
@@ -436,7 +436,7 @@ START_TEST(without_memory)
     begin();
     put_index(1, 0x100000000);
     struct raw_frame frames[40];
-    struct image_lookup lookup = {facts, place, NULL};
+    struct image_lookup lookup = {.facts = facts, .place = place};
     struct error err;
     int failed = 0;
     for (size_t i = 0; i < 40; i++)

@@ -1,0 +1,47 @@
+-- Stand-ins for symbol files that never came (storage/op_stand_ins.h).
+
+-- === writing =====================================================================================
+
+-- name: stand_in_get
+SELECT stand_in, by_hand FROM stand_ins WHERE uuid = ?1;
+
+-- name: stand_in_count
+SELECT count(*) FROM stand_ins;
+
+-- The image is known by a name or an architecture that no index of the other UUID has.
+-- name: stand_in_differs
+SELECT 1 FROM images i
+WHERE i.uuid = ?1 AND i.name <> '' AND NOT EXISTS (
+    SELECT 1 FROM slices x WHERE x.uuid = ?2 AND x.current = 1 AND x.name = i.name
+        AND (i.arch IS NULL OR x.arch = '' OR x.arch = i.arch));
+
+-- name: stand_in_set
+INSERT INTO stand_ins (uuid, stand_in, by_hand, created_ms) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (uuid) DO UPDATE SET stand_in = excluded.stand_in, by_hand = excluded.by_hand,
+    created_ms = excluded.created_ms;
+
+-- name: stand_in_delete
+DELETE FROM stand_ins WHERE uuid = ?1;
+
+-- name: stand_in_repend
+UPDATE stacks SET state = 0, generation = generation + 1
+WHERE state IN (0, 1) AND id IN (SELECT stack_id FROM stack_missing WHERE uuid = ?1);
+
+-- Stacks whose frames an index was a stand-in for.
+-- name: stand_in_users_repend
+UPDATE stacks SET state = 0, generation = generation + 1
+WHERE state IN (0, 1) AND id IN (
+    SELECT m.stack_id FROM stand_ins t JOIN stack_missing m ON m.uuid = t.uuid WHERE t.stand_in = ?1);
+
+-- === reading =====================================================================================
+
+-- name: stand_ins_all
+SELECT uuid, stand_in, by_hand, created_ms FROM stand_ins
+WHERE ?1 IS NULL OR uuid = ?1 ORDER BY uuid;
+
+-- name: missing_candidates
+SELECT x.uuid, u.version, u.build, x.has_dwarf, x.id
+FROM slices x JOIN uploads u ON u.id = x.upload_id
+WHERE x.current = 1 AND x.name = ?1 AND x.name <> '' AND (?2 IS NULL OR x.arch = ?2)
+    AND u.bundle_id = ?3 AND u.bundle_id <> '' AND u.version <> ''
+ORDER BY x.id DESC;
