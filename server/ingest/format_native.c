@@ -63,7 +63,7 @@ static bool read_kind(struct intake *in, struct fields *f, json_t *o, struct rep
         if (strncmp(threshold, thresholds[i].prefix, strlen(thresholds[i].prefix)) == 0)
             r->kind = thresholds[i].kind;
     }
-    return !f->failed && place_keep(in, f, threshold, &r->threshold_type);
+    return !f->failed && place_keep_clean(in, f, threshold, "threshold_type", &r->threshold_type);
 }
 
 static bool read_timestamp(struct fields *f, json_t *o, struct report *r)
@@ -114,7 +114,10 @@ static bool read_path(struct intake *in, struct fields *f, json_t *o, struct rep
         json_t *step = json_is_array(v) ? json_array_get(v, i) : v;
         if (!json_is_string(step) || !json_clean_text(step, SIZE_MAX))
             return fields_refuse(f, "not a page name", "path[%zu]", i);
-        const char *text = json_string_value(step);
+        char *text = arena_strdup(in->arena, json_string_value(step));
+        if (!text)
+            return place_no_memory(in, f);
+        privacy_trim_url(text);
         size_t len = strlen(text), arrow = n ? 2 : 0;
         if (i >= PATH_STEPS_MAX || n + arrow + len > cap) {
             intake_drop(in, "path", "longer than the limit");
@@ -131,6 +134,18 @@ static bool read_path(struct intake *in, struct fields *f, json_t *o, struct rep
         r->path = PRIVACY_REMOVED;
     }
     return true;
+}
+
+/* Addresses without user and query. */
+static bool keep_tag(json_t *kept, const char *key, json_t *v)
+{
+    char text[TAG_VALUE_MAX + 1];
+    if (json_is_string(v) && json_string_length(v) < sizeof(text)) {
+        memcpy(text, json_string_value(v), json_string_length(v) + 1);
+        if (privacy_trim_url(text))
+            return json_object_set_new(kept, key, json_string(text)) == 0;
+    }
+    return json_object_set(kept, key, v) == 0;
 }
 
 static bool read_tags(struct intake *in, struct fields *f, json_t *o, struct report *r)
@@ -156,8 +171,8 @@ static bool read_tags(struct intake *in, struct fields *f, json_t *o, struct rep
             why = "looks like personal data";
         if (why)
             intake_drop(in, "tags", why);
-        else
-            json_object_set(kept, key, v);
+        else if (!keep_tag(kept, key, v))
+            in->no_memory = true;
     }
     char *text = json_object_size(kept) ? json_dumps(kept, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
     bool ok = place_keep(in, f, text, &r->tags);
@@ -348,7 +363,8 @@ static bool read_stacks(struct intake *in, struct fields *f, json_t *o, const st
         (threads && !native_threads(in, f, threads, outermost_first, r)))
         return false;
     let_samples_speak(in, r);
-    if (!place_keep(in, f, fields_text(f, o, "", "stack_skipped", 64), &r->stack_skipped) ||
+    if (!place_keep_clean(in, f, fields_text(f, o, "", "stack_skipped", 64), "stack_skipped",
+                          &r->stack_skipped) ||
         f->failed)
         return false;
     if (!speaks_of_stack(o, r))

@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/ingest/format_place.h"
+#include "server/ingest/privacy.h"
+
 #define SYMBOL_MAX   2048
 #define ARCH_MAX     32
 #define IMG_PATH_MAX 1024
@@ -47,6 +50,10 @@ static bool frame_object(struct intake *in, struct fields *f, json_t *v, const c
         return fields_refuse(f, "unknown frame kind", "%s.kind", at);
     *has_kind = kind != NULL;
     const char *symbol = fields_text(f, v, at, "symbol", SYMBOL_MAX);
+    if (symbol && privacy_is_secret(symbol, strlen(symbol))) {
+        intake_drop(in, at, "looks like personal data");
+        symbol = NULL;
+    }
     if (f->failed || !keep_text(in, f, symbol && *symbol ? symbol : NULL, &ret->symbol))
         return false;
     if (!ret->has_address && !ret->placed)
@@ -184,7 +191,8 @@ bool native_samples(struct intake *in, struct fields *f, json_t *array, int64_t 
         s->offset_ms = (int32_t)offset;
         s->repeat_count = (uint32_t)repeat;
         s->cpu_usage = (int16_t)cpu;
-        if (!keep_text(in, f, fields_text(f, v, at, "thread_state", 64), &s->thread_state) ||
+        if (!place_keep_clean(in, f, fields_text(f, v, at, "thread_state", 64), "samples",
+                              &s->thread_state) ||
             !native_stack(in, f, fields_get(v, "stack"), stack_at, outermost_first, &s->stack))
             return false;
         if (s->stack.count == 0)
@@ -205,11 +213,13 @@ static bool read_wait(struct intake *in, struct fields *f, json_t *v, const char
     char path[64];
     snprintf(path, sizeof(path), "%s.waits_for", at);
     const char *kind = fields_text(f, wait, path, "kind", 64);
-    if (!keep_text(in, f, fields_text(f, wait, path, "queue", REPORT_TEXT_MAX), &t->waits_queue))
+    if (!place_keep_clean(in, f, fields_text(f, wait, path, "queue", REPORT_TEXT_MAX), "threads",
+                          &t->waits_queue))
         return false;
     fields_address(f, wait, path, "address", &t->waits_address);
     fields_int(f, wait, path, "owner_tid", 0, INT64_MAX, &t->owner_tid);
-    return !f->failed && keep_text(in, f, kind ? kind : "unknown", &t->waits_kind);
+    return !f->failed &&
+           place_keep_clean(in, f, kind ? kind : "unknown", "threads", &t->waits_kind);
 }
 
 bool native_threads(struct intake *in, struct fields *f, json_t *array, bool outermost_first,
@@ -232,9 +242,11 @@ bool native_threads(struct intake *in, struct fields *f, json_t *array, bool out
         t->tid = (int64_t)i;
         fields_int(f, v, at, "tid", 0, INT64_MAX, &t->tid);
         fields_bool(f, v, at, "stalled", &t->stalled);
-        if (!keep_text(in, f, fields_text(f, v, at, "name", REPORT_TEXT_MAX), &t->name) ||
-            !keep_text(in, f, fields_text(f, v, at, "state", 64), &t->state) ||
-            !keep_text(in, f, fields_text(f, v, at, "queue", REPORT_TEXT_MAX), &t->queue) ||
+        if (!place_keep_clean(in, f, fields_text(f, v, at, "name", REPORT_TEXT_MAX), "threads",
+                              &t->name) ||
+            !place_keep_clean(in, f, fields_text(f, v, at, "state", 64), "threads", &t->state) ||
+            !place_keep_clean(in, f, fields_text(f, v, at, "queue", REPORT_TEXT_MAX), "threads",
+                              &t->queue) ||
             !read_wait(in, f, v, at, t) ||
             !native_stack(in, f, fields_get(v, "stack"), stack_at, outermost_first, &t->stack))
             return false;
@@ -266,7 +278,10 @@ static bool native_image(struct intake *in, struct fields *f, json_t *v, const c
     if (!e->has_slide && !e->has_load_address)
         return fields_refuse(f, "neither slide nor load_address", "%s", at);
     if (!name || !*name)
-        name = path && *path ? base_name(path) : "unknown";
+        name = path && *path ? path : "unknown";
+    name = base_name(name); /* folders may be named after people */
+    if (privacy_is_secret(name, strlen(name)))
+        name = PRIVACY_REMOVED;
     return keep_text(in, f, name, &e->name) && keep_text(in, f, path, &e->path) &&
            keep_text(in, f, arch && *arch ? arch : NULL, &e->arch);
 }

@@ -16,15 +16,26 @@ bool place_keep(struct intake *in, struct fields *f, const char *s, const char *
     return !s || *ret || place_no_memory(in, f);
 }
 
+bool place_keep_clean(struct intake *in, struct fields *f, const char *text, const char *at,
+                      const char **ret)
+{
+    char *copy = text ? arena_strdup(in->arena, text) : NULL;
+    *ret = copy;
+    if (!copy)
+        return !text || place_no_memory(in, f);
+    privacy_trim_url(copy);
+    if (privacy_is_personal(copy, strlen(copy))) {
+        intake_drop(in, at, "looks like personal data");
+        *ret = PRIVACY_REMOVED;
+    }
+    return true;
+}
+
 /* Page names are class names. */
 bool place_keep_page(struct intake *in, struct fields *f, const char *text, const char *at,
                      const char **ret)
 {
-    if (text && privacy_is_personal(text, strlen(text))) {
-        intake_drop(in, at, "looks like personal data");
-        text = PRIVACY_REMOVED;
-    }
-    return place_keep(in, f, text ? text : "", ret);
+    return place_keep_clean(in, f, text ? text : "", at, ret);
 }
 
 /* A text may stand in the entry's or batch's sub-object, or flat in either; the entry wins. */
@@ -99,6 +110,6 @@ bool place_read(struct intake *in, struct fields *f, json_t *entry, json_t *batc
             return false;
     }
     const char *model = device_model(f, entry, batch);
-    return !f->failed && place_keep(in, f, model ? model : "", &ret->device) &&
+    return !f->failed && place_keep_page(in, f, model, "device", &ret->device) &&
            place_keep(in, f, bundle, &ret->bundle_id);
 }

@@ -26,6 +26,9 @@ bool place_read(struct intake *in, struct fields *f, json_t *entry, json_t *batc
 
 /* A copy of `s` in the intake's arena; NULL stays NULL. False (refused) without memory. */
 bool place_keep(struct intake *in, struct fields *f, const char *s, const char **ret);
+/* The same without what looks like a person (privacy.h), which is listed as dropped. */
+bool place_keep_clean(struct intake *in, struct fields *f, const char *text, const char *at,
+                      const char **ret);
 /* The same for a page: "" for NULL; what looks like a person is removed and listed as dropped. */
 bool place_keep_page(struct intake *in, struct fields *f, const char *text, const char *at,
                      const char **ret);
