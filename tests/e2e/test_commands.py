@@ -55,7 +55,7 @@ class Commands(unittest.TestCase):
         self.assertRegex(first, r"^stallsymd \d+\.\d+\.\d+$")
         names = [row.split()[0] for row in libraries]
         self.assertEqual(names, ["libdwarf", "libmicrohttpd", "sqlite", "libarchive", "jansson",
-                                 "zlib", "zstd"])
+                                 "libcurl", "zlib", "zstd"])
         self.assertEqual(run("--version").stdout, done.stdout)
 
     def test_a_full_disk_is_a_failure(self):
