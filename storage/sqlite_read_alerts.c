@@ -184,7 +184,7 @@ enum err sqlite_read_alert_minutes(struct storage_reader *base, int64_t begin_ms
     int64_t max_id = 0;
     int64_t first = 0;
     row_list_init(&rows, sizeof(**ret), arena);
-    enum err rc = sql_get_values(&r->conn, SQL_REPORT_MAX_ID, NULL, 0, 0, &max_id, err);
+    enum err rc = sql_get_values(&r->conn, SQL_REPORT_NEWEST, NULL, 0, 0, &max_id, err);
     if (!rc)
         rc = first_received(r, begin_ms, max_id, &first, err);
     if (!rc && max_id - first >= (int64_t)max_reports)

@@ -11,10 +11,11 @@
  * Which table is written by what: sqlite_write_batch.c (reports), sqlite_counters.c (all sums),
  * sqlite_images.c (images, layouts, slide groups), sqlite_write_resolve.c (frames, clusters),
  * sqlite_write_merges.c (what clusters are made of), sqlite_write_epoch.c (the second stage),
- * sqlite_write_symbols.c (uploads, repending), sqlite_write_expire.c (retention).
- * sqlite_write_symbols.c (uploads, repending), sqlite_write_store.c (objects, refits, pieces), sqlite_write_expire.c (retention).
- * sqlite_write_symbols.c (uploads, repending), sqlite_write_expire.c (retention),
- * sqlite_write_findings.c (culprits, deadlocks).
+ * sqlite_life.c (states of clusters), sqlite_write_findings.c (culprits, deadlocks),
+ * sqlite_write_symbols.c (uploads, repending), sqlite_write_store.c (objects, refits, pieces),
+ * sqlite_write_alerts.c (alerts, the outbox), sqlite_write_usage.c (foreground time, launches),
+ * sqlite_config.c, sqlite_quota.c (control), sqlite_write_hours.c, sqlite_write_expire.c
+ * (retention).
  */
 #include <stdio.h>
 #include <string.h>

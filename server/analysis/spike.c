@@ -25,7 +25,8 @@ double spike_tail(uint64_t count, double mean, double variance)
                 : lgamma(k + size) - lgamma(size) - lgamma(k + 1) + size * log1p(-q) + k * log(q);
     double term = exp(log_term);
     double sum = 0;
-    for (double j = k; term > sum * 1e-12 && term > 0; j++) {
+    for (uint64_t i = count; term > sum * 1e-12 && term > 0; i++) {
+        double j = (double)i;
         sum += term;
         term *= poisson ? mean / (j + 1) : (j + size) / (j + 1) * q;
     }

@@ -3,6 +3,7 @@
 -- A stack has a key of its own (its part's); its cluster is where the rules of kind 0 lead from
 -- there. cluster_rules.kind: storage/op_merges.h, enum cluster_rule_kind; score: millionths.
 
+-- The place that 0001 kept for merges; nothing ever wrote to it.
 DROP TABLE cluster_merges;
 
 ALTER TABLE stacks ADD COLUMN part_key BLOB;
@@ -37,7 +38,6 @@ CREATE TABLE cluster_rules (
 CREATE UNIQUE INDEX cluster_rules_merge ON cluster_rules (app_id, from_key)
     WHERE kind = 0 AND undone_ms IS NULL;
 CREATE INDEX cluster_rules_active ON cluster_rules (app_id, kind, from_key) WHERE undone_ms IS NULL;
-CREATE INDEX cluster_rules_into ON cluster_rules (app_id, into_key) WHERE undone_ms IS NULL;
 CREATE INDEX cluster_rules_undone ON cluster_rules (undone_ms) WHERE undone_ms IS NOT NULL;
 
 -- Pairs that are alike, but not enough to be one.

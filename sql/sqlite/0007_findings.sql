@@ -8,6 +8,7 @@ ALTER TABLE stacks ADD COLUMN gone_last_ms INTEGER;
 ALTER TABLE threads ADD COLUMN queue TEXT;
 ALTER TABLE threads ADD COLUMN waits_queue TEXT;
 
+-- In place of what 0001 kept room for; nothing ever wrote to it.
 DROP TABLE report_findings;
 CREATE TABLE report_findings (
     report_id INTEGER PRIMARY KEY REFERENCES reports (id) ON DELETE CASCADE,

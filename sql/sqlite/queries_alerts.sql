@@ -34,12 +34,13 @@ WHERE id = ?1 AND state = 0;
 -- name: alerts_move
 UPDATE alerts SET cluster_id = ?2 WHERE cluster_id = ?1 AND cluster_id <> 0;
 
+-- "+": by the index of their times, not by their ids through all that are kept.
 -- name: alerts_expire
 DELETE FROM alerts WHERE id IN (
     SELECT a.id FROM alerts a
     WHERE a.created_ms < ?1
         AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.alert_id = a.id AND d.state = 0)
-    ORDER BY a.id LIMIT 500);
+    ORDER BY +a.id LIMIT 500);
 
 -- === reading =====================================================================================
 
@@ -71,6 +72,7 @@ FROM cluster_history h JOIN clusters c ON c.id = h.cluster_id
     JOIN cluster_totals t ON t.cluster_id = c.id JOIN apps p ON p.id = c.app_id
 WHERE h.kind = 1 AND h.id > ?1 ORDER BY h.id LIMIT ?2;
 
+-- "+": only those that had no alert, by their index.
 -- name: alert_new_clusters
 SELECT c.id, p.bundle_id, c.title, c.function, c.file, c.image, c.category, c.owner, t.count,
     t.first_seen_ms
@@ -81,16 +83,13 @@ WHERE c.announced_ms IS NULL AND c.created_ms >= ?1 AND c.provisional = 0 AND c.
     AND NOT EXISTS (
         SELECT 1 FROM cluster_moves m JOIN clusters f ON f.id = m.from_id
         WHERE m.to_id = c.id AND f.provisional = 0)
-ORDER BY c.id LIMIT ?3;
+ORDER BY +c.id LIMIT ?3;
 
 -- name: alert_cluster
 SELECT c.id, p.bundle_id, c.title, c.function, c.file, c.image, c.category, c.owner, t.count,
     t.first_seen_ms
 FROM clusters c JOIN cluster_totals t ON t.cluster_id = c.id JOIN apps p ON p.id = c.app_id
 WHERE c.id = ?1;
-
--- name: report_max_id
-SELECT max(id) FROM reports;
 
 -- name: report_received
 SELECT time_ms + delay_ms FROM reports WHERE id >= ?1 ORDER BY id LIMIT 1;
@@ -102,8 +101,9 @@ WHERE r.id >= ?1 AND r.time_ms >= ?2 AND r.time_ms < ?3 AND c.provisional = 0 AN
     AND c.state <> 'ignored' AND c.id NOT IN (SELECT id FROM approximate_clusters)
 GROUP BY 1, 2 ORDER BY 1, 2;
 
+-- A stack's rows of the days asked for, not all rows of all stacks.
 -- name: alert_symbolication
 SELECT p.bundle_id, c.day, sum(c.count), sum(c.count * s.app_frames), sum(c.count * s.app_named)
-FROM apps p JOIN stacks s ON s.app_id = p.id JOIN counters c ON c.stack_id = s.id
+FROM stacks s CROSS JOIN counters c ON c.stack_id = s.id JOIN apps p ON p.id = s.app_id
 WHERE s.state < 2 AND s.app_frames > 0 AND c.day >= ?1
 GROUP BY p.id, c.day ORDER BY p.id, c.day;
