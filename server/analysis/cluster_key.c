@@ -265,7 +265,7 @@ static enum err join(struct keying *k, size_t count, const char *separator, bool
         }
         if (i > 0)
             buf_puts(&b, separator);
-        if (with_image && (f->named || !f->waiting)) {
+        if (with_image && !(f->vendor && f->named) && (f->named || !f->waiting)) {
             buf_puts(&b, f->image);
             buf_putc(&b, '|');
         }

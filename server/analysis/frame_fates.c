@@ -4,6 +4,7 @@
 
 #include "server/analysis/frame_memo.h"
 #include "server/analysis/normalize.h"
+#include "server/analysis/swift_module.h"
 
 static size_t logical_count(const struct resolved_frame *f)
 {
@@ -45,12 +46,14 @@ static bool judge(const struct rules *rules, const struct key_options *options, 
 {
     char key[KEY_NAME_MAX];
     char qualified[KEY_NAME_MAX];
+    char module[SWIFT_MODULE_MAX];
     struct frame_decision d;
     const struct frame_question q = {
         .image = f->image,
         .function = f->frame ? f->frame->function : NULL,
         .qualified = qualified_name(options, f->frame, qualified, sizeof(qualified)),
         .file = f->frame ? f->frame->file : NULL,
+        .module = f->frame && swift_module_of(f->frame->mangled, module) ? module : NULL,
         .local = f->frame && f->frame->local,
         .position = position,
         .in_app = app_at_first(options, f),

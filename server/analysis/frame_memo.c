@@ -74,6 +74,7 @@ static uint64_t hash_question(const struct frame_question *q, uint64_t seed)
     h = hash_text(q->qualified, h);
     h = hash_text(q->image, h);
     h = hash_text(q->file, h);
+    h = hash_text(q->module, h);
     return h ? h : 1;
 }
 
@@ -86,7 +87,8 @@ static bool same_question(const struct frame_question *a, const struct frame_que
 {
     return a->position == b->position && a->local == b->local && a->in_app == b->in_app &&
            same_text(a->function, b->function) && same_text(a->image, b->image) &&
-           same_text(a->file, b->file) && same_text(a->qualified, b->qualified);
+           same_text(a->file, b->file) && same_text(a->module, b->module) &&
+           same_text(a->qualified, b->qualified);
 }
 
 /* --- deciding ------------------------------------------------------------------------------ */
@@ -142,6 +144,7 @@ static void decide(const struct rules *rules, const struct frame_question *q, ch
                              .key = d->key,
                              .shown = q->function,
                              .file = q->file,
+                             .module = q->module,
                              .position = q->position,
                              .in_app = q->in_app,
                              .named = d->named};
@@ -181,6 +184,7 @@ static void remember(struct frame_memo *m, struct memo_entry *entry, uint64_t ha
     kept.function = copy(m, q->function, &good);
     kept.qualified = copy(m, q->qualified, &good);
     kept.file = copy(m, q->file, &good);
+    kept.module = copy(m, q->module, &good);
     const char *key = copy(m, d->key, &good);
     if (!good)
         return; /* the next frame finds the memo full and empties it */

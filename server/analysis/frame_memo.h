@@ -30,7 +30,8 @@ struct frame_question {
     const char *function;  /* as shown; NULL: nothing is known */
     const char *qualified; /* where `function` leaves out whose it is: with that */
     const char *file;
-    uint32_t position; /* of the frame in the stack */
+    const char *module; /* Swift's */
+    uint32_t position;  /* of the frame in the stack */
     bool local;
     bool in_app; /* before rules */
 };

@@ -147,12 +147,37 @@ static size_t bracket_suffix(struct name_view v)
     return i < v.n && i > 3 && memcmp(v.p + i - 3, " + ", 3) == 0 ? v.n - (i - 3) : 0;
 }
 
+/* `Enemy_Update_m` and forty hexadecimal digits, `…_gshared_inline`: what il2cpp makes of a method
+ * of C#; the digits change with every build of the game. */
+static size_t il2cpp_suffix(struct name_view v)
+{
+    static const char *const TAILS[] = {"_inline", "_gshared", "_AdjustorThunk"};
+    enum { DIGITS = 40 };
+    struct name_view head = v;
+    for (size_t k = 0; k < sizeof(TAILS) / sizeof(TAILS[0]); k++) {
+        if (name_ends(head, TAILS[k]))
+            head.n -= strlen(TAILS[k]);
+    }
+    if (head.n < DIGITS + 3)
+        return 0;
+    const char *digits = head.p + head.n - DIGITS;
+    for (size_t i = 0; i < DIGITS; i++) {
+        if (!name_digit(digits[i]) && (digits[i] < 'A' || digits[i] > 'F'))
+            return 0;
+    }
+    if (digits[-2] != '_' || (digits[-1] != 'm' && digits[-1] != 't'))
+        return 0;
+    return v.n - (head.n - DIGITS - 2);
+}
+
 static struct name_view strip_suffixes(struct name_view v)
 {
     for (;;) {
         size_t n = bracket_suffix(v);
         if (n == 0)
             n = clone_suffix(v);
+        if (n == 0)
+            n = il2cpp_suffix(v);
         if (n == 0 || n >= v.n)
             return v;
         v = name_trim(name_view_of(v.p, v.n - n));

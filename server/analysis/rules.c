@@ -122,6 +122,29 @@ static enum err add_entry(struct reader *r, const struct rule_pattern *pattern)
     return ERR_OK;
 }
 
+/* A rule without a function pattern: found by the first bytes of its images, if it names some. */
+static enum err add_bare_rule(struct reader *r)
+{
+    const struct rule *rule = r->rule;
+    if (!rule->positive[PATTERN_IMAGE] || rule->kinds == 1u << RULE_PLATFORM)
+        return add_entry(r, NULL);
+    for (const struct rule_pattern *p = rule->patterns[PATTERN_IMAGE]; p; p = p->next) {
+        if (!p->negated && strcspn(p->text, "*?") < IMAGE_PREFIX)
+            return add_entry(r, NULL);
+    }
+    for (const struct rule_pattern *p = rule->patterns[PATTERN_IMAGE]; p; p = p->next) {
+        if (p->negated)
+            continue;
+        struct rule_entry *entry = arena_alloc(&r->rules->arena, sizeof(*entry));
+        if (!entry)
+            return no_memory(r);
+        struct rule_entry **head = &r->rules->by_image[rules_image_bucket(p->text)];
+        *entry = (struct rule_entry){.rule = rule, .image = p, .next = *head};
+        *head = entry;
+    }
+    return ERR_OK;
+}
+
 static enum err add_pattern(struct reader *r, enum pattern_kind kind, const char *text,
                             bool negated)
 {
@@ -186,7 +209,7 @@ static enum err read_on(struct reader *r, const char *text)
                      "line %u: `on` wants app, system, vendor or any, not `%s`", r->line, text);
 }
 
-/* `image=A,B`, `image!=A`, `file=…`, `function=…`: the list of patterns behind the sign. */
+/* `image=A,B`, `image!=A`, `file=…`, `module=…`, `function=…`: the list of patterns behind the sign. */
 static enum err read_patterns(struct reader *r, enum pattern_kind kind, bool negated, bool *colon)
 {
     char text[RULES_PATTERN_MAX + 1];
@@ -243,7 +266,7 @@ static enum err add_action(struct reader *r, size_t k, const char *text)
 /* A word of the head: an action or a matcher. `word` is what stands before `=`, `!=` or the end. */
 static enum err read_head_word(struct reader *r, bool *colon)
 {
-    static const char *const KINDS[PATTERN_KINDS] = {"image", "file", "function"};
+    static const char *const KINDS[PATTERN_KINDS] = {"image", "file", "module", "function"};
     char word[RULES_PATTERN_MAX + 1];
     char text[RULES_PATTERN_MAX + 1] = "";
     bool quoted;
@@ -319,7 +342,7 @@ static enum err check_rule(struct reader *r)
         return error_set(r->err, ERR_INVALID, "line %u: a rule without an action", rule->line);
     if ((rule->kinds & (1u << RULE_PLATFORM)) &&
         (!rule->patterns[PATTERN_IMAGE] || rule->patterns[PATTERN_FUNCTION] ||
-         rule->patterns[PATTERN_FILE]))
+         rule->patterns[PATTERN_FILE] || rule->patterns[PATTERN_MODULE]))
         return error_set(r->err, ERR_INVALID, "line %u: `platform` wants `image=` alone",
                          rule->line);
     if ((rule->kinds & (1u << RULE_PLATFORM)) && rule->kinds != 1u << RULE_PLATFORM)
@@ -380,7 +403,7 @@ static enum err read_rule(struct reader *r)
     if (e == ERR_OK)
         e = explain(r);
     if (e == ERR_OK && !r->rule->positive[PATTERN_FUNCTION])
-        e = add_entry(r, NULL);
+        e = add_bare_rule(r);
     return e;
 }
 

@@ -12,12 +12,18 @@ bool rules_glob(const char *pattern, const char *text)
         if (*pattern == '*') {
             star = ++pattern;
             again = text;
+            if (!*star)
+                return true;
         } else if (*pattern == '?' || *pattern == *text) {
             pattern++;
             text++;
         } else if (star) {
+            /* on to the next place where it can go on */
             pattern = star;
-            text = ++again;
+            text = *star == '*' || *star == '?' ? again + 1 : strchr(again + 1, *star);
+            if (!text)
+                return false;
+            again = text;
         } else {
             return false;
         }
@@ -30,6 +36,11 @@ bool rules_glob(const char *pattern, const char *text)
 size_t rules_bucket(const char *first_bytes)
 {
     return (size_t)(hash64(first_bytes, RULES_PREFIX, 0) % RULES_BUCKETS);
+}
+
+size_t rules_image_bucket(const char *first_bytes)
+{
+    return (size_t)(hash64(first_bytes, IMAGE_PREFIX, 0) % IMAGE_BUCKETS);
 }
 
 /* Patterns need not say `static`: NULL where a name does not. */
@@ -50,6 +61,8 @@ static bool match_one(const struct rule_pattern *pattern, enum pattern_kind kind
         const char *base = strrchr(file, '/');
         return rules_glob(pattern->text, file) || (base && rules_glob(pattern->text, base + 1));
     }
+    case PATTERN_MODULE:
+        return s->module && rules_glob(pattern->text, s->module);
     case PATTERN_FUNCTION: {
         const char *bare = without_static(s->key);
         return (s->key && *s->key && rules_glob(pattern->text, s->key)) ||
@@ -62,6 +75,21 @@ static bool match_one(const struct rule_pattern *pattern, enum pattern_kind kind
     return false;
 }
 
+static bool class_fits(const struct rule *rule, const struct rule_subject *s)
+{
+    switch (rule->on) {
+    case ON_APP:
+        return s->in_app;
+    case ON_SYSTEM:
+        return !s->in_app && !s->vendor;
+    case ON_VENDOR:
+        return s->vendor;
+    case ON_ANY:
+        break;
+    }
+    return true;
+}
+
 /* `hit` is the function pattern that led here, NULL for a rule without one. */
 static bool rule_matches(const struct rule *rule, const struct rule_subject *s,
                          const struct rule_pattern *hit)
@@ -70,8 +98,7 @@ static bool rule_matches(const struct rule *rule, const struct rule_subject *s,
         return false;
     if (rule->named != TRI_ANY && (rule->named == TRI_YES) != s->named)
         return false;
-    if ((rule->on == ON_APP && !s->in_app) || (rule->on == ON_SYSTEM && (s->in_app || s->vendor)) ||
-        (rule->on == ON_VENDOR && !s->vendor))
+    if (!class_fits(rule, s))
         return false;
     for (int kind = 0; kind < PATTERN_KINDS; kind++) {
         bool found = !rule->positive[kind] || (kind == PATTERN_FUNCTION && hit);
@@ -131,6 +158,17 @@ static void match_name(const struct rules *r, const char *name, const struct rul
     }
 }
 
+static void match_image(const struct rules *r, const struct rule_subject *s,
+                        struct rule_match ret[RULE_KINDS])
+{
+    if (!s->image || strnlen(s->image, IMAGE_PREFIX) < IMAGE_PREFIX)
+        return;
+    for (const struct rule_entry *e = r->by_image[rules_image_bucket(s->image)]; e; e = e->next) {
+        if (class_fits(e->rule, s) && rules_glob(e->image->text, s->image))
+            take(e, s, ret);
+    }
+}
+
 void rules_match(const struct rules *r, const struct rule_subject *subject,
                  struct rule_match ret[RULE_KINDS])
 {
@@ -139,7 +177,10 @@ void rules_match(const struct rules *r, const struct rule_subject *subject,
     match_name(r, without_static(subject->key), subject, ret);
     if (subject->shown && (!subject->key || strcmp(subject->key, subject->shown) != 0))
         match_name(r, subject->shown, subject, ret);
+    match_image(r, subject, ret);
     for (const struct rule_entry *e = r->loose; e; e = e->next) {
+        if (!class_fits(e->rule, subject))
+            continue;
         if (!e->pattern || match_one(e->pattern, PATTERN_FUNCTION, subject))
             take(e, subject, ret);
     }

@@ -62,8 +62,9 @@ struct rule_subject {
     const char *key;   /* normalised function name; "" or NULL: no identity */
     const char *shown; /* function name as it is */
     const char *file;
-    uint32_t position; /* 0: innermost */
-    bool in_app;       /* class so far, for `on=` */
+    const char *module; /* Swift module that the function was written in, where known */
+    uint32_t position;  /* 0: innermost */
+    bool in_app;        /* class so far, for `on=` */
     bool vendor;
     bool named;
 };

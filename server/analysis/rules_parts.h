@@ -14,6 +14,7 @@
 enum pattern_kind {
     PATTERN_IMAGE,
     PATTERN_FILE,
+    PATTERN_MODULE,
     PATTERN_FUNCTION,
     PATTERN_KINDS,
 };
@@ -52,15 +53,18 @@ struct rule {
     uint32_t order;
 };
 
-/* One function pattern in the table of first bytes. */
+/* One pattern in a table of first bytes. */
 struct rule_entry {
     const struct rule *rule;
-    const struct rule_pattern *pattern;
+    const struct rule_pattern *pattern; /* of a function, NULL */
+    const struct rule_pattern *image;   /* in by_image: the one that leads here */
     struct rule_entry *next;
 };
 
 #define RULES_PREFIX  4 /* first bytes of a pattern that are looked up */
 #define RULES_BUCKETS 1024
+#define IMAGE_PREFIX  2
+#define IMAGE_BUCKETS 256
 
 struct rules {
     struct arena arena;
@@ -69,11 +73,13 @@ struct rules {
     uint32_t position_cap;
     struct rule_entry
         *buckets[RULES_BUCKETS]; /* patterns that begin with RULES_PREFIX plain bytes */
-    struct rule_entry *loose;    /* the other ones, and rules without a pattern */
-    struct rule_entry *platform; /* rules of images alone; no frame asks them */
+    struct rule_entry *by_image[IMAGE_BUCKETS]; /* rules of images without function patterns */
+    struct rule_entry *loose;                   /* the other ones, and rules without a pattern */
+    struct rule_entry *platform;                /* rules of images alone; no frame asks them */
     char version[SHA256_TEXT_SIZE];
 };
 
 size_t rules_bucket(const char *first_bytes);
+size_t rules_image_bucket(const char *first_bytes);
 
 #endif

@@ -32,7 +32,7 @@ expect 1 'line 1: `frames` is missing' '{"id":"a"}\n'
 expect 1 'line 1: a frame that is no string' '{"id":"a","frames":[1]}\n'
 expect 1 'line 1: `modules` is not as long as `frames`' '{"id":"a","frames":["x"],"modules":[]}\n'
 printf 'drop: a\ndrp: b\n' >"$work/bad.rules"
-expect 1 'line 2: unknown action `drp`' '' --rules "$work/bad.rules"
+expect 1 "$work/bad.rules:2: unknown action \`drp\`" '' --rules "$work/bad.rules"
 
 key() { # ROWS ARGUMENT…: the cluster of the first row
     printf '%b' "$1" | { shift; "$STALLSYMD" cluster "$@"; } | sed -n '1s/.*	//p'

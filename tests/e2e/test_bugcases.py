@@ -164,6 +164,26 @@ def B5():
 
 
 @case
+def B72():
+    """names that the device sends no more (B5 without `symbol`): the app's causes stay what they are"""
+    request = json.loads(read('B5'))
+    with Daemon() as d:
+        upload_all(d, 'B5')
+        d.post_reports(json.dumps(request).encode(), status=202)
+        for report in request['reports']:
+            report['id'] += '-bare'
+            for frame in report['threads'][0]['stack']:
+                frame.pop('symbol', None)
+        d.post_reports(json.dumps(request).encode(), status=202)
+        d.settle()
+        for name in 'r1', 'r2', 'r3', 'r4', 'r5':
+            assert group_of(d, name) == group_of(d, name + '-bare'), name
+        kernel = stack(d, 'r1-bare')[0]
+        assert kernel['image'] == 'libsystem_kernel.dylib' and int(kernel['offset'], 0) > 0, kernel
+        assert not any(f['function'] for f in kernel['frames']), kernel
+
+
+@case
 def B8():
     """inlined copies with several ranges each"""
     with Daemon() as d:

@@ -162,12 +162,21 @@ def configuration():
         answer = run(['check-config'], {'STALLSYM_HTTP_PROT': '1'})
         assert answer.returncode == 0 and 'STALLSYM_HTTP_PROT names no key' in answer.stderr, answer
         conf.write_text('[clusters]\nrules = %s\n' % (d.folder / 'x.rules'))
-        for text, wanted in ((None, 'cluster rules: cannot open'), ('nonsense\n', 'x.rules: ')):
+        for text, wanted in (
+                (None, 'cluster rules: cannot open'),
+                ('nonsense\n', 'x.rules:1: unknown action `nonsense`'),
+                ('# mine\nowner=feed image=Shop: Feed*\ndrop on=nobody: f\n',
+                 'x.rules:3: `on` wants app, system, vendor or any, not `nobody`'),
+                ('drop: a\n\nvendor module=\n', 'x.rules:3: an empty pattern'),
+                ('depth=99: a\n', 'x.rules:1: `depth` wants a number from 1 to 16')):
             if text:
                 (d.folder / 'x.rules').write_text(text)
             for command in ('run', 'check-config'):
                 answer = run([command, '-c', str(conf)])
                 assert answer.returncode == 1 and wanted in answer.stderr, answer
+        (d.folder / 'x.rules').write_text('owner=feed image=Shop: Feed* "-[Feed*"\n')
+        answer = run(['check-config', '-c', str(conf)])
+        assert answer.returncode == 0 and answer.stdout == 'OK\n', answer
         for command in ('run', 'migrate', 'health'):
             answer = run([command, '--port', '1'])
             assert answer.returncode == 2 and 'unknown option "--port"' in answer.stderr, answer
@@ -188,7 +197,7 @@ def folders_that_cannot_be_used():
         rules.write_text('drp wait: x\n')
         answer = run(['run'], {'STALLSYM_STORAGE_DIR': str(d.folder / 'fresh'),
                                'STALLSYM_CLUSTERS_RULES': str(rules)})
-        assert answer.returncode == 1 and 'line 1' in answer.stderr and str(rules) in answer.stderr, answer
+        assert answer.returncode == 1 and str(rules) + ':1: ' in answer.stderr, answer
         # A database of another program, or a damaged one, is said and left alone.
         data = d.folder / 'damaged'
         data.mkdir()

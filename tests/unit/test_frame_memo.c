@@ -50,13 +50,14 @@ START_TEST(with_and_without_are_the_same)
     ck_assert_ptr_nonnull(memo);
     for (size_t n = 0; n < 11; n++) {
         for (size_t i = 0; i < 5; i++) {
-            for (uint32_t bits = 0; bits < 32; bits++) {
+            for (uint32_t bits = 0; bits < 64; bits++) {
                 struct frame_question q = {.image = IMAGES[i],
                                            .function = n < 10 ? NAMES[n] : NULL,
                                            .file = bits & 1 ? "clock.c" : NULL,
                                            .local = bits & 2,
                                            .in_app = bits & 4,
-                                           .position = (bits >> 3) * 5};
+                                           .module = bits & 32 ? "Alamofire" : NULL,
+                                           .position = (bits >> 3 & 3) * 5};
                 check_same(rules, memo, &q);
             }
         }

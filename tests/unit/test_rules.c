@@ -46,6 +46,13 @@ START_TEST(globs)
     ck_assert(rules_glob("-[UIView(*) *]", "-[UIView(Layout) fit]"));
     ck_assert(!rules_glob("Feed", "feed"));
     ck_assert(rules_glob("*******b", "aaaaaaab"));
+    ck_assert(rules_glob("a*b*c", "aXbXbXc"));
+    ck_assert(!rules_glob("a*b*c", "aXcXb"));
+    ck_assert(rules_glob("*?b", "ab"));
+    ck_assert(!rules_glob("*?b", "b"));
+    ck_assert(rules_glob("*ab", "aab"));
+    ck_assert(!rules_glob("*ab", "aba"));
+    ck_assert(rules_glob("a*", "a"));
 }
 END_TEST
 
@@ -113,6 +120,56 @@ START_TEST(matchers)
     ck_assert_ptr_null(m[RULE_FATE].action);
     match(r, "Shop", "-[Feed reload]", m);
     ck_assert_uint_eq(m[RULE_DEPTH].action->number, 3);
+    rules_free(r);
+}
+END_TEST
+
+START_TEST(modules)
+{
+    struct rules *r = read_rules("vendor module=Alamofire,Rx* module!=RxPharmacy\n"
+                                 "drop=x image=Shop module=Rx*: Feed.*\n");
+    struct rule_match m[RULE_KINDS];
+    struct rule_subject s = {.image = "Shop", .key = "Feed.a", .named = true};
+    rules_match(r, &s, m);
+    ck_assert_ptr_null(m[RULE_CLASS].action);
+    ck_assert_ptr_null(m[RULE_FATE].action);
+    s.module = "Alamofire";
+    rules_match(r, &s, m);
+    ck_assert_str_eq(m[RULE_CLASS].label, "vendor");
+    ck_assert_ptr_null(m[RULE_FATE].action);
+    s.module = "RxCocoa";
+    rules_match(r, &s, m);
+    ck_assert_str_eq(m[RULE_CLASS].label, "vendor");
+    ck_assert_str_eq(m[RULE_FATE].label, "drop x");
+    s.module = "RxPharmacy";
+    rules_match(r, &s, m);
+    ck_assert_ptr_null(m[RULE_CLASS].action);
+    rules_free(r);
+}
+END_TEST
+
+/* Rules without functions are found by the first bytes of their images: however short those are, in
+ * the order of the file, and together with what else the rule wants. */
+START_TEST(rules_of_images)
+{
+    struct rules *r = read_rules("vendor image=Realm\n"
+                                 "app image=Re*,R\n"
+                                 "vendor image=R??b,*Kit image!=MapKit\n"
+                                 "owner=maps image=MapKit,Maps file=Map.swift\n");
+    ck_assert_str_eq(label(r, "Realm", "f", RULE_CLASS), "vendor");
+    ck_assert_str_eq(label(r, "Realms", "f", RULE_CLASS), "app");
+    ck_assert_str_eq(label(r, "R", "f", RULE_CLASS), "app");
+    ck_assert_str_eq(label(r, "Rx", "f", RULE_CLASS), "");
+    ck_assert_str_eq(label(r, "Rxyb", "f", RULE_CLASS), "vendor");
+    ck_assert_str_eq(label(r, "WebKit", "f", RULE_CLASS), "vendor");
+    ck_assert_str_eq(label(r, "MapKit", "f", RULE_CLASS), "");
+    ck_assert_str_eq(label(r, "MapKit", "f", RULE_OWNER), "");
+    ck_assert_str_eq(label(r, "", "f", RULE_CLASS), "");
+    struct rule_match m[RULE_KINDS];
+    struct rule_subject s = {.image = "Maps", .key = "f", .file = "/a/Map.swift", .named = true};
+    rules_match(r, &s, m);
+    ck_assert_str_eq(m[RULE_OWNER].label, "owner maps");
+    ck_assert_ptr_null(m[RULE_OWNER].pattern);
     rules_free(r);
 }
 END_TEST
@@ -324,6 +381,6 @@ START_TEST(the_default_leaves_apps_alone)
 END_TEST
 
 UNIT_MAIN("rules", globs, the_first_line_of_each_kind_wins, a_match_says_line_and_pattern, matchers,
-          shown_names_match_too, patterns_need_not_say_static, flags_can_be_taken_back,
-          mistakes_are_named, caps, empty_texts_and_line_ends, the_version_is_the_text,
-          the_default_is_good, the_default_leaves_apps_alone)
+          modules, rules_of_images, shown_names_match_too, patterns_need_not_say_static,
+          flags_can_be_taken_back, mistakes_are_named, caps, empty_texts_and_line_ends,
+          the_version_is_the_text, the_default_is_good, the_default_leaves_apps_alone)
