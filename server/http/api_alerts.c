@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "server/http/api_common.h"
-#include "server/http/media_type.h"
-#include "server/ingest/format_json.h"
 #include "server/jobs/alert_body.h"
 #include "server/jobs/alert_rules.h"
 #include "storage/read_alerts.h"
@@ -174,43 +172,28 @@ static void write_rules(struct http_request *r, enum err rc, const struct error 
     http_write(r, op, rules_written);
 }
 
-/* The request's state and body as JSON, or an answer. */
-static struct alerts_request *begin(struct http_request *r, json_t **ret_body)
+/* The body, and r->state; NULL: answered. */
+static json_t *begin(struct http_request *r, const char *const *members, struct fields *f)
 {
-    struct error err;
-    struct alerts_request *a = arena_alloc(&r->arena, sizeof(*a));
-    *ret_body = NULL;
-    if (!media_type_is(r->content_type, TYPE_JSON)) {
-        http_problem(r, 415, "Content-Type: application/json is read here");
+    if (!api_state(r, sizeof(struct alerts_request)))
         return NULL;
-    }
-    if (!a) {
-        http_problem(r, 503, "no memory to spare; try again");
-        return NULL;
-    }
     if (r->body.len > ALERT_RULES_BYTES) {
         http_problem(r, 413, "rules of alerts have at most %zu bytes", ALERT_RULES_BYTES);
         return NULL;
     }
-    if (format_json_load(r->body.data ? r->body.data : "", r->body.len, ret_body, &err) != ERR_OK) {
-        http_reply_error(r, &err);
-        return NULL;
-    }
-    a->expected_revision = -1;
-    r->state = a;
-    return a;
+    return api_body(r, members, f);
 }
 
 void api_put_alerts(struct http_request *r)
 {
-    json_t *body = NULL;
+    static const char *const MEMBERS[] = {"revision", "targets", "owners", "rules", NULL};
     struct fields f;
-    struct alerts_request *a = begin(r, &body);
-    if (!a)
+    json_t *body = begin(r, MEMBERS, &f);
+    struct alerts_request *a = r->state;
+    if (!body)
         return;
-    fields_init(&f, &r->arena);
-    if (json_is_object(body))
-        fields_int(&f, body, "", "revision", 0, INT64_MAX, &a->expected_revision);
+    a->expected_revision = -1;
+    fields_int(&f, body, "", "revision", 0, INT64_MAX, &a->expected_revision);
     json_decref(body);
     if (f.failed)
         http_refuse_shape(r, f.path, f.reason);
@@ -296,20 +279,16 @@ static void write_test(struct http_request *r, enum err rc, const struct error *
 
 void api_post_alerts_test(struct http_request *r)
 {
-    json_t *body = NULL;
+    static const char *const MEMBERS[] = {"target", NULL};
     struct fields f;
-    struct alerts_request *a = begin(r, &body);
-    if (!a)
+    json_t *body = begin(r, MEMBERS, &f);
+    struct alerts_request *a = r->state;
+    if (!body)
         return;
-    fields_init(&f, &r->arena);
-    if (!json_is_object(body)) {
-        fields_refuse(&f, "an object is expected", "%s", "");
-    } else {
-        const char *target = fields_text(&f, body, "", "target", 100);
-        a->target = target ? arena_strdup(&r->arena, target) : NULL;
-        if (json_object_size(body) > (json_object_get(body, "target") ? 1u : 0u))
-            fields_refuse(&f, "only \"target\" is known here", "%s", "");
-    }
+    const char *target = fields_text(&f, body, "", "target", 100);
+    a->target = target ? arena_strdup(&r->arena, target) : NULL;
+    if (target && !a->target)
+        fields_refuse(&f, "too large", "%s", "target");
     json_decref(body);
     if (f.failed)
         http_refuse_shape(r, f.path, f.reason);

@@ -5,9 +5,10 @@
 
 #include "server/analysis/overlay.h"
 #include "server/http/frames_json.h"
+#include "server/http/media_type.h"
+#include "symbolizer/demangle_swift.h"
 
 #define OP_ARENA ((size_t)4096) /* of an op that names one row */
-#include "symbolizer/demangle_swift.h"
 
 enum err api_bundle(const struct http_request *r, const char **ret, struct error *err)
 {
@@ -53,6 +54,70 @@ enum err api_uuid(const struct http_request *r, size_t index, struct uuid *ret, 
     if (!uuid_parse(text, strlen(text), ret))
         return error_set(err, ERR_INVALID, "\"%.64s\" is not a UUID", text);
     return ERR_OK;
+}
+
+enum err api_app(const struct http_request *r, const char **ret, struct error *err)
+{
+    if (strlen(r->params[0]) > API_BUNDLE_MAX)
+        return error_set(err, ERR_INVALID, "this is no bundle id");
+    if (!api_sees(r, r->params[0]))
+        return error_set(err, ERR_DENIED, "the token is bound to another app");
+    *ret = r->params[0];
+    return ERR_OK;
+}
+
+void *api_state(struct http_request *r, size_t size)
+{
+    r->state = arena_alloc(&r->arena, size);
+    if (!r->state)
+        http_problem(r, 503, "no memory to spare; try again");
+    return r->state;
+}
+
+static bool is_json(const struct http_request *r)
+{
+    return media_type_is(r->content_type, TYPE_JSON) ||
+           (strcmp(r->route->method, "PATCH") == 0 &&
+            media_type_is(r->content_type, "application/merge-patch+json"));
+}
+
+/* A misspelt member must not mean the same as a missing one. */
+static void check_members(json_t *object, const char *const *known, struct fields *f)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value)
+    {
+        size_t i = 0;
+        while (known[i] && strcmp(known[i], key) != 0)
+            i++;
+        if (!known[i])
+            fields_refuse(f, "not known here", "%.100s", key);
+    }
+}
+
+json_t *api_body(struct http_request *r, const char *const *known, struct fields *f)
+{
+    struct error err;
+    json_t *body = NULL;
+    fields_init(f, &r->arena);
+    if (!is_json(r)) {
+        http_problem(r, 415, "Content-Type: application/json is read here");
+        return NULL;
+    }
+    if (format_json_load(r->body.data ? r->body.data : "", r->body.len, &body, &err) != ERR_OK) {
+        http_reply_error(r, &err);
+        return NULL;
+    }
+    if (!json_is_object(body))
+        fields_refuse(f, "an object is expected", "%s", "");
+    else if (known)
+        check_members(body, known, f);
+    if (!f->failed)
+        return body;
+    json_decref(body);
+    http_refuse_shape(r, f->path, f->reason);
+    return NULL;
 }
 
 enum err api_who(struct http_request *r, const struct read_tools *tools, const char **ret,

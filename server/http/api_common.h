@@ -1,7 +1,7 @@
 /*
  * api_common - what several handlers do the same way.
  *
- * Purpose: filters bound to the token's app, pages, figures, stacks as they are shown.
+ * Purpose: filters bound to the token's app, pages, JSON bodies, figures, stacks as they are shown.
  *
  * Invariants: a bound token reads its own app only: another one in the filter is ERR_DENIED, rows of
  * another one are as if they were not there.
@@ -13,6 +13,9 @@
 
 #include "server/http/http_request.h"
 #include "server/http/jout.h"
+#include "server/ingest/format_json.h"
+
+#define API_BUNDLE_MAX 256 /* bytes of a bundle id */
 
 /* The page and filter of the request. */
 struct api_list {
@@ -31,6 +34,15 @@ bool api_sees(const struct http_request *r, const char *bundle_id);
 enum err api_id(const struct http_request *r, size_t index, uint64_t *ret, struct error *err);
 /* Path parameter `index` as a UUID; ERR_INVALID when it is none. */
 enum err api_uuid(const struct http_request *r, size_t index, struct uuid *ret, struct error *err);
+
+/* Path parameter 0 as an app of the token's: ERR_INVALID, ERR_DENIED. */
+enum err api_app(const struct http_request *r, const char **ret, struct error *err);
+
+/* The request's own `size` bytes, zeroed, which r->state points to; NULL: answered. */
+void *api_state(struct http_request *r, size_t size);
+/* The body as a JSON object without other members than `known` (NULL at the end; NULL itself: any),
+ * and `f` to read it with; NULL: answered. The caller json_decref's. */
+json_t *api_body(struct http_request *r, const char *const *known, struct fields *f);
 
 /* The name of the request's token, for what is remembered of a change; NULL: no token was needed. */
 enum err api_who(struct http_request *r, const struct read_tools *tools, const char **ret,

@@ -5,25 +5,10 @@
 #include "server/http/api.h"
 #include "server/http/api_common.h"
 #include "server/http/config_json.h"
-#include "server/http/media_type.h"
-#include "server/ingest/format_json.h"
 #include "storage/read_config.h"
 
-#define BUNDLE_MAX_BYTES 256
-#define NOTE_MAX_BYTES   1000
-#define OP_ARENA         65536 /* what it points to is the request's */
-
-/* The app of the path; a bound token's own. */
-static enum err app_of(const struct http_request *r, const char **ret, struct error *err)
-{
-    const char *bundle_id = r->params[0];
-    if (strlen(bundle_id) > BUNDLE_MAX_BYTES)
-        return error_set(err, ERR_INVALID, "this is no bundle id");
-    if (!api_sees(r, bundle_id))
-        return error_set(err, ERR_DENIED, "this token is bound to another app");
-    *ret = bundle_id;
-    return ERR_OK;
-}
+#define NOTE_MAX_BYTES 1000
+#define OP_ARENA       65536 /* what it points to is the request's */
 
 /* --- what a client gets ----------------------------------------------------------------------- */
 
@@ -78,7 +63,7 @@ enum err api_get_config(struct http_request *r, const struct read_tools *tools, 
     struct config_values values;
     size_t rule = SIZE_MAX;
     struct jout j;
-    enum err rc = app_of(r, &bundle_id, err);
+    enum err rc = api_app(r, &bundle_id, err);
     if (rc == ERR_OK)
         rc = client_of(r, bundle_id, &client, err);
     if (rc == ERR_OK)
@@ -132,7 +117,7 @@ enum err api_get_config_revision(struct http_request *r, const struct read_tools
     uint32_t revision = 0;
     struct config_row row;
     struct jout j;
-    enum err rc = app_of(r, &bundle_id, err);
+    enum err rc = api_app(r, &bundle_id, err);
     if (rc == ERR_OK)
         rc = revision_of(r, &revision, err);
     if (rc == ERR_OK)
@@ -154,7 +139,7 @@ enum err api_get_config_revisions(struct http_request *r, const struct read_tool
     struct config_row *rows = NULL;
     size_t count = 0;
     struct jout j;
-    enum err rc = app_of(r, &bundle_id, err);
+    enum err rc = api_app(r, &bundle_id, err);
     if (rc == ERR_OK)
         rc = read_config_history(tools->storage, bundle_id, tools->arena, &rows, &count, err);
     if (rc != ERR_OK)
@@ -212,23 +197,11 @@ static void write_config(struct http_request *r, struct write_op *op)
     http_write(r, op, config_written);
 }
 
-/* note and based_on; the object's other members are `beside`. */
-static bool read_request(struct http_request *r, json_t *body, const char *const *beside,
-                         struct config_request *c, struct fields *f)
+/* note and based_on. */
+static bool read_request(struct http_request *r, json_t *body, struct config_request *c,
+                         struct fields *f)
 {
-    const char *key;
-    json_t *value;
     int64_t based_on = 0;
-    if (!json_is_object(body))
-        return fields_refuse(f, "an object is expected", "%s", "");
-    json_object_foreach(body, key, value)
-    {
-        size_t i = 0;
-        while (beside[i] && strcmp(beside[i], key) != 0)
-            i++;
-        if (!beside[i] && strcmp(key, "note") != 0 && strcmp(key, "based_on") != 0)
-            return fields_refuse(f, "not known here", "%.100s", key);
-    }
     const char *note = fields_text(f, body, "", "note", NOTE_MAX_BYTES);
     c->has_based_on = fields_int(f, body, "", "based_on", 0, UINT32_MAX, &based_on);
     c->based_on = (uint32_t)based_on;
@@ -238,29 +211,18 @@ static bool read_request(struct http_request *r, json_t *body, const char *const
     return !f->failed;
 }
 
-/* The body as JSON, the app, and room for the request; NULL: answered. */
-static struct config_request *begin(struct http_request *r, json_t **ret_body)
+/* The body, and r->state with the app; NULL: answered. */
+static json_t *begin(struct http_request *r, const char *const *members, struct fields *f)
 {
     struct error err;
-    struct config_request *c = arena_alloc(&r->arena, sizeof(*c));
-    if (!media_type_is(r->content_type, TYPE_JSON)) {
-        http_problem(r, 415, "Content-Type: application/json is read here");
+    struct config_request *c = api_state(r, sizeof(*c));
+    if (!c)
         return NULL;
-    }
-    if (!c) {
-        http_problem(r, 503, "no memory to spare; try again");
-        return NULL;
-    }
-    *c = (struct config_request){0};
-    enum err rc = app_of(r, &c->bundle_id, &err);
-    if (rc == ERR_OK)
-        rc = format_json_load(r->body.data ? r->body.data : "", r->body.len, ret_body, &err);
-    if (rc != ERR_OK) {
+    if (api_app(r, &c->bundle_id, &err) != ERR_OK) {
         http_reply_error(r, &err);
         return NULL;
     }
-    r->state = c;
-    return c;
+    return api_body(r, members, f);
 }
 
 /* A place and a reason as one text ("rules[2].if.version: …"). */
@@ -274,17 +236,16 @@ static void refuse(struct http_request *r, const struct error *err)
 
 void api_put_config(struct http_request *r)
 {
-    static const char *const BESIDE[] = {"defaults", "rules", NULL};
+    static const char *const MEMBERS[] = {"defaults", "rules", "note", "based_on", NULL};
     struct fields f;
     struct error err;
     struct remote_config config;
     struct write_op *op;
-    json_t *body = NULL;
-    struct config_request *c = begin(r, &body);
-    if (!c)
+    json_t *body = begin(r, MEMBERS, &f);
+    struct config_request *c = r->state;
+    if (!body)
         return;
-    fields_init(&f, &r->arena);
-    bool good = read_request(r, body, BESIDE, c, &f);
+    bool good = read_request(r, body, c, &f);
     enum err rc = good ? config_json_read(body, &r->arena, &config, &err) : ERR_OK;
     c->body = good && rc == ERR_OK ? config_json_store(body, &r->arena) : NULL;
     json_decref(body);
@@ -325,15 +286,14 @@ static void write_old(struct http_request *r, enum err rc, const struct error *e
 
 void api_post_config_rollback(struct http_request *r)
 {
-    static const char *const BESIDE[] = {"revision", NULL};
+    static const char *const MEMBERS[] = {"revision", "note", "based_on", NULL};
     struct fields f;
-    json_t *body = NULL;
     int64_t from = 0;
-    struct config_request *c = begin(r, &body);
-    if (!c)
+    json_t *body = begin(r, MEMBERS, &f);
+    struct config_request *c = r->state;
+    if (!body)
         return;
-    fields_init(&f, &r->arena);
-    bool good = read_request(r, body, BESIDE, c, &f);
+    bool good = read_request(r, body, c, &f);
     if (good && !fields_int(&f, body, "", "revision", 1, UINT32_MAX, &from) && !f.failed)
         (void)fields_refuse(&f, "is needed", "%s", "revision");
     json_decref(body);

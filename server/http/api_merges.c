@@ -5,8 +5,6 @@
 
 #include "server/analysis/cluster_key.h"
 #include "server/http/api.h"
-#include "server/http/media_type.h"
-#include "server/ingest/format_json.h"
 
 #define PARTS_SHOWN 50
 #define KEY_TEXT    (2 * PART_KEY_SIZE)
@@ -176,39 +174,6 @@ enum err api_get_cluster_rules(struct http_request *r, const struct read_tools *
 
 /* --- changing --------------------------------------------------------------------------------- */
 
-/* The body as an object with no other keys than these (NULL at the end); else it is answered. */
-static json_t *read_body(struct http_request *r, struct fields *f, const char *const *keys)
-{
-    struct error err;
-    json_t *body = NULL;
-    json_t *value;
-    const char *key;
-    fields_init(f, &r->arena);
-    if (!media_type_is(r->content_type, TYPE_JSON)) {
-        http_problem(r, 415, "Content-Type: application/json is read here");
-        return NULL;
-    }
-    if (format_json_load(r->body.data ? r->body.data : "", r->body.len, &body, &err) != ERR_OK) {
-        http_reply_error(r, &err);
-        return NULL;
-    }
-    if (!json_is_object(body))
-        fields_refuse(f, "an object is expected", "%s", "");
-    json_object_foreach(body, key, value)
-    {
-        size_t i = 0;
-        while (keys[i] && strcmp(key, keys[i]) != 0)
-            i++;
-        if (!keys[i])
-            fields_refuse(f, "not known here", "%.100s", key);
-    }
-    if (!f->failed)
-        return body;
-    json_decref(body);
-    http_refuse_shape(r, f->path, f->reason);
-    return NULL;
-}
-
 static struct write_op *new_rule(struct http_request *r, enum cluster_rule_kind kind)
 {
     struct write_op *op = write_op_new(WRITE_CLUSTER_RULE, OP_ARENA);
@@ -273,7 +238,7 @@ void api_post_merge(struct http_request *r)
 {
     static const char *const keys[] = {"into", "from", NULL};
     struct fields f;
-    json_t *body = read_body(r, &f, keys);
+    json_t *body = api_body(r, keys, &f);
     struct write_op *op = body ? new_rule(r, CLUSTER_RULE_MERGE) : NULL;
     bool good = op && read_from(&f, body, op);
     json_decref(body);
@@ -314,7 +279,7 @@ void api_post_split(struct http_request *r)
         http_problem(r, 404, "no such cluster");
         return;
     }
-    json_t *body = read_body(r, &f, keys);
+    json_t *body = api_body(r, keys, &f);
     struct write_op *op = body ? new_rule(r, CLUSTER_RULE_APART) : NULL;
     bool good = op && read_split(&f, body, &op->u.cluster_rule);
     json_decref(body);

@@ -22,12 +22,10 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "server/http/api_common.h"
-#include "server/http/media_type.h"
 #include "server/http/piece.h"
 #include "server/http/problem.h"
 #include "server/http/symbols_json.h"
 #include "server/http/upload.h"
-#include "server/ingest/format_json.h"
 #include "symbolizer/archive.h"
 
 #define TEXT_MAX 256
@@ -128,20 +126,6 @@ static bool read_content(struct fields *f, json_t *body, struct opening *o)
 
 static bool read_opening(struct http_request *r, json_t *body, struct opening *o, struct fields *f)
 {
-    static const char *const keys[] = {"size",  "sha256",   "bundle_id", "version",
-                                       "build", "os_build", "kind",      "protect"};
-    const char *key;
-    json_t *value;
-    if (!json_is_object(body))
-        return fields_refuse(f, "an object is expected", "%s", "");
-    json_object_foreach(body, key, value)
-    {
-        size_t i = 0;
-        while (i < sizeof(keys) / sizeof(keys[0]) && strcmp(keys[i], key) != 0)
-            i++;
-        if (i == sizeof(keys) / sizeof(keys[0]))
-            return fields_refuse(f, "not known here", "%.100s", key);
-    }
     if (!read_texts(r, f, body, o) || !read_content(f, body, o))
         return false;
     if (o->op.protect && !*o->op.bundle_id && !*o->op.version && !*o->op.build && !*o->op.os_build)
@@ -227,23 +211,13 @@ static bool bind_to_app(struct http_request *r, struct opening *o)
 
 void api_post_open_upload(struct http_request *r)
 {
-    struct opening *o = arena_alloc(&r->arena, sizeof(*o));
-    json_t *body = NULL;
+    static const char *const MEMBERS[] = {"size",     "sha256", "bundle_id", "version", "build",
+                                          "os_build", "kind",   "protect",   NULL};
     struct fields f;
-    struct error err;
-    if (!o) {
-        http_problem(r, 503, "no memory to spare; try again");
+    struct opening *o = api_state(r, sizeof(*o));
+    json_t *body = o ? api_body(r, MEMBERS, &f) : NULL;
+    if (!body)
         return;
-    }
-    if (!media_type_is(r->content_type, TYPE_JSON)) {
-        http_problem(r, 415, "Content-Type: application/json is read here");
-        return;
-    }
-    if (format_json_load(r->body.data ? r->body.data : "", r->body.len, &body, &err) != ERR_OK) {
-        http_reply_error(r, &err);
-        return;
-    }
-    fields_init(&f, &r->arena);
     bool good = read_opening(r, body, o, &f);
     json_decref(body);
     if (!good) {
@@ -260,7 +234,6 @@ void api_post_open_upload(struct http_request *r)
     o->op.now_ms = r->now_ms;
     o->op.max_open = r->services->open_uploads;
     o->op.max_bytes = r->services->open_upload_bytes;
-    r->state = o;
     http_read(r, look_up, looked_up);
 }
 

@@ -1,27 +1,23 @@
 /* Quotas of apps: what is in force, and an app's own. */
-#include <string.h>
-
 #include "server/http/api.h"
 #include "server/http/api_common.h"
-#include "server/http/media_type.h"
-#include "server/ingest/format_json.h"
 #include "storage/read_quota.h"
 
-#define BUNDLE_MAX_BYTES 256
-#define OP_ARENA         4096
-#define NUMBER_MAX       1000000000
+#define OP_ARENA   4096
+#define NUMBER_MAX 1000000000
 
+static const char *const MEMBERS[] = {"reports_per_minute", "reports_per_day", "slight_sample_rate",
+                                      NULL};
+
+/* Whether the token may; else it is answered. */
 static bool may(struct http_request *r)
 {
-    if (strlen(r->params[0]) > BUNDLE_MAX_BYTES) {
-        http_problem(r, 400, "this is no bundle id");
-        return false;
-    }
-    if (!api_sees(r, r->params[0])) {
-        http_problem(r, 403, "this token is bound to another app");
-        return false;
-    }
-    return true;
+    struct error err;
+    const char *bundle_id;
+    enum err rc = api_app(r, &bundle_id, &err);
+    if (rc != ERR_OK)
+        http_reply_error(r, &err);
+    return rc == ERR_OK;
 }
 
 static void print(struct http_request *r, const struct quota *q, bool own)
@@ -76,22 +72,11 @@ static void write(struct http_request *r, const struct quota *quota)
 
 static bool read_quota(json_t *body, struct quota *ret, struct fields *f)
 {
-    static const char *const KNOWN[] = {"reports_per_minute", "reports_per_day",
-                                        "slight_sample_rate"};
-    const char *key;
-    json_t *value;
     int64_t minute = 0, day = 0;
-    if (!json_is_object(body))
-        return fields_refuse(f, "an object is expected", "%s", "");
-    json_object_foreach(body, key, value)
-    {
-        if (strcmp(key, KNOWN[0]) != 0 && strcmp(key, KNOWN[1]) != 0 && strcmp(key, KNOWN[2]) != 0)
-            return fields_refuse(f, "not known here", "%.100s", key);
-    }
     ret->slight_sample_rate = 1;
-    fields_int(f, body, "", KNOWN[0], 0, NUMBER_MAX, &minute);
-    fields_int(f, body, "", KNOWN[1], 0, NUMBER_MAX, &day);
-    fields_number(f, body, "", KNOWN[2], 0.0001, 1, &ret->slight_sample_rate);
+    fields_int(f, body, "", MEMBERS[0], 0, NUMBER_MAX, &minute);
+    fields_int(f, body, "", MEMBERS[1], 0, NUMBER_MAX, &day);
+    fields_number(f, body, "", MEMBERS[2], 0.0001, 1, &ret->slight_sample_rate);
     ret->reports_per_minute = (uint32_t)minute;
     ret->reports_per_day = (uint32_t)day;
     return !f->failed;
@@ -99,21 +84,11 @@ static bool read_quota(json_t *body, struct quota *ret, struct fields *f)
 
 void api_put_quota(struct http_request *r)
 {
-    struct error err;
     struct fields f;
     struct quota quota;
-    json_t *body = NULL;
-    if (!may(r))
+    json_t *body = may(r) ? api_body(r, MEMBERS, &f) : NULL;
+    if (!body)
         return;
-    if (!media_type_is(r->content_type, TYPE_JSON)) {
-        http_problem(r, 415, "Content-Type: application/json is read here");
-        return;
-    }
-    if (format_json_load(r->body.data ? r->body.data : "", r->body.len, &body, &err) != ERR_OK) {
-        http_reply_error(r, &err);
-        return;
-    }
-    fields_init(&f, &r->arena);
     bool good = read_quota(body, &quota, &f);
     json_decref(body);
     if (good)

@@ -134,11 +134,8 @@ static enum err look_at_upload(struct http_request *r, const struct read_tools *
 
 static void begin(struct http_request *r, http_read_fn look)
 {
-    r->state = arena_alloc(&r->arena, sizeof(struct deletion));
-    if (r->state)
+    if (api_state(r, sizeof(struct deletion)))
         http_read(r, look, looked);
-    else
-        http_problem(r, 503, "no memory to spare; try again");
 }
 
 void api_delete_symbol(struct http_request *r)

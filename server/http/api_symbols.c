@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include "server/http/api_common.h"
-#include "server/http/media_type.h"
 #include "server/http/symbols_json.h"
-#include "server/ingest/format_json.h"
 #include "storage/read_stand_ins.h"
 
 #define CHECK_UUIDS_MAX 10000
@@ -149,15 +147,10 @@ enum err api_check_symbols(struct http_request *r, const struct read_tools *tool
     struct uuid *uuids = NULL;
     size_t count = 0;
     struct jout j;
-    if (!media_type_is(r->content_type, TYPE_JSON)) {
-        http_problem(r, 415, "Content-Type: application/json is read here");
+    struct fields f;
+    json_t *body = api_body(r, NULL, &f);
+    if (!body)
         return ERR_OK;
-    }
-    json_t *body = NULL;
-    if (format_json_load(r->body.data ? r->body.data : "", r->body.len, &body, err) != ERR_OK) {
-        http_reply_error(r, err); /* the client may be at fault */
-        return ERR_OK;
-    }
     bool good = read_uuids(r, body, tools->arena, &uuids, &count);
     json_decref(body);
     if (!good)

@@ -4,11 +4,8 @@
 
 #include "base/clock.h"
 #include "server/http/api_common.h"
-#include "server/http/media_type.h"
-#include "server/ingest/format_json.h"
 
-#define NAME_MAX_BYTES   128
-#define BUNDLE_MAX_BYTES 256
+#define NAME_MAX_BYTES 128
 
 struct token_request {
     char text[AUTH_TOKEN_SIZE];
@@ -85,20 +82,10 @@ static bool read_scopes(struct fields *f, json_t *array, uint32_t *ret)
 static bool read_token(struct http_request *r, json_t *body, struct token_request *t,
                        struct fields *f)
 {
-    if (!json_is_object(body))
-        return fields_refuse(f, "an object is expected", "%s", "");
-    /* A misspelt "bundle_id" must not make a token for every app. */
-    const char *key;
-    json_t *value;
-    json_object_foreach(body, key, value)
-    {
-        if (strcmp(key, "name") != 0 && strcmp(key, "bundle_id") != 0 && strcmp(key, "scopes") != 0)
-            return fields_refuse(f, "not known here", "%.100s", key);
-    }
     const char *name = fields_text(f, body, "", "name", NAME_MAX_BYTES);
-    const char *bundle_id = fields_text(f, body, "", "bundle_id", BUNDLE_MAX_BYTES);
+    const char *bundle_id = fields_text(f, body, "", "bundle_id", API_BUNDLE_MAX);
     json_t *scopes = fields_array(f, body, "", "scopes");
-    /* Nor must a variable that was never set. */
+    /* A variable that was never set must not make a token for every app. */
     if (bundle_id && !*bundle_id)
         return fields_refuse(f, "empty; leave it out for a token that is bound to no app", "%s",
                              "bundle_id");
@@ -160,31 +147,21 @@ static void make_token(struct http_request *r, struct token_request *t)
 
 void api_post_tokens(struct http_request *r)
 {
-    struct error err;
+    static const char *const MEMBERS[] = {"name", "bundle_id", "scopes", NULL};
     struct fields f;
-    json_t *body = NULL;
-    struct token_request *t = arena_alloc(&r->arena, sizeof(*t));
-    if (!media_type_is(r->content_type, TYPE_JSON)) {
-        http_problem(r, 415, "Content-Type: application/json is read here");
+    struct token_request *t = api_state(r, sizeof(*t));
+    if (!t)
         return;
-    }
-    if (!t) {
-        http_problem(r, 503, "no memory to spare; try again");
-        return;
-    }
     if (auth_token_count(r->door->auth) >= AUTH_TOKENS_MAX - AUTH_TOKENS_SPARE) {
         http_problem(r, 409, "there are %d tokens; revoke some first",
                      AUTH_TOKENS_MAX - AUTH_TOKENS_SPARE);
         return;
     }
-    if (format_json_load(r->body.data ? r->body.data : "", r->body.len, &body, &err) != ERR_OK) {
-        http_reply_error(r, &err);
+    json_t *body = api_body(r, MEMBERS, &f);
+    if (!body)
         return;
-    }
-    fields_init(&f, &r->arena);
     bool good = read_token(r, body, t, &f);
     json_decref(body);
-    r->state = t;
     if (good)
         make_token(r, t);
     else
@@ -254,9 +231,6 @@ static void revoke(struct http_request *r, enum err rc, const struct error *err)
 
 void api_delete_token(struct http_request *r)
 {
-    r->state = arena_alloc(&r->arena, sizeof(struct token_request));
-    if (r->state)
+    if (api_state(r, sizeof(struct token_request)))
         http_read(r, may_revoke, revoke);
-    else
-        http_problem(r, 503, "no memory to spare; try again");
 }
