@@ -28,6 +28,7 @@ void api_post_usage(struct http_request *r)
         .bundle_id = r->identity.bundle_id,
         .now_ms = r->now_ms,
         .limits = r->services->ingest_limits,
+        .admission = r->services->admission,
     };
     if (!api_ingest_media(r, &request.media))
         return;

@@ -56,27 +56,54 @@ void admission_free(struct admission *a)
     free(a);
 }
 
-/* Under the lock. */
-static struct app *app_of(struct admission *a, const char *bundle_id)
+/* Under the lock: the app's slot, or the free one (its key is 0) that it would take. */
+static struct app *slot_of(struct admission *a, const char *bundle_id, uint64_t *ret_key)
 {
     uint64_t key = hash64(bundle_id, strlen(bundle_id), 0);
     key += key == 0;
     size_t i = (size_t)key % SLOTS;
     while (a->slots[i].key && a->slots[i].key != key)
         i = (i + 1) % SLOTS;
-    if (a->slots[i].key)
-        return &a->slots[i];
-    if (a->used == ADMISSION_APPS_MAX)
-        return &a->others;
-    a->used++;
-    a->slots[i] = (struct app){.key = key, .filled_ms = INT64_MIN};
+    *ret_key = key;
     return &a->slots[i];
 }
 
+/* Under the lock; NULL: nothing is known of it, nor shall be for being asked about. */
+static struct app *find_app(struct admission *a, const char *bundle_id)
+{
+    uint64_t key;
+    struct app *app = slot_of(a, bundle_id, &key);
+    return app->key ? app : NULL;
+}
+
+/* Under the lock. */
+static struct app *app_of(struct admission *a, const char *bundle_id)
+{
+    uint64_t key;
+    struct app *app = slot_of(a, bundle_id, &key);
+    if (app->key)
+        return app;
+    if (a->used == ADMISSION_APPS_MAX)
+        return &a->others;
+    a->used++;
+    *app = (struct app){.key = key, .filled_ms = INT64_MIN};
+    return app;
+}
+
+/* `others` stays what it is: each of them would be one more. */
 static void set_there(struct admission *a, struct app *app)
 {
-    a->apps += !app->is_there;
+    if (app == &a->others || app->is_there)
+        return;
+    a->apps++;
     app->is_there = true;
+}
+
+/* Under the lock. */
+static bool may_be_there(struct admission *a, const char *bundle_id, bool bound)
+{
+    const struct app *app = find_app(a, bundle_id);
+    return bound || (app && app->is_there) || !a->options.apps || a->apps < a->options.apps;
 }
 
 void admission_know(struct admission *a, const char *bundle_id)
@@ -84,6 +111,16 @@ void admission_know(struct admission *a, const char *bundle_id)
     pthread_mutex_lock(&a->lock);
     set_there(a, app_of(a, bundle_id));
     pthread_mutex_unlock(&a->lock);
+}
+
+bool admission_bring(struct admission *a, const char *bundle_id, bool bound)
+{
+    pthread_mutex_lock(&a->lock);
+    bool may = may_be_there(a, bundle_id, bound);
+    if (may)
+        set_there(a, app_of(a, bundle_id));
+    pthread_mutex_unlock(&a->lock);
+    return may;
 }
 
 void admission_set(struct admission *a, const char *bundle_id, const struct quota *quota)
@@ -102,8 +139,8 @@ void admission_set(struct admission *a, const char *bundle_id, const struct quot
 bool admission_get(struct admission *a, const char *bundle_id, struct quota *ret)
 {
     pthread_mutex_lock(&a->lock);
-    const struct app *app = app_of(a, bundle_id);
-    bool own = app->has_own;
+    const struct app *app = find_app(a, bundle_id);
+    bool own = app && app->has_own;
     *ret = own ? app->own : a->options.standard;
     pthread_mutex_unlock(&a->lock);
     return own;
@@ -148,28 +185,32 @@ static uint32_t take(struct app *app, const struct quota *q, int64_t now_ms)
     return 0;
 }
 
+/* Under the lock. */
+static enum admission_verdict judge(struct admission *a, const struct admission_report *report,
+                                    int64_t now_ms, double *ret_rate, uint32_t *ret_wait_s)
+{
+    const struct app *known = find_app(a, report->bundle_id);
+    const struct quota *q = known && known->has_own ? &known->own : &a->options.standard;
+    bool thinned = report->slight && q->slight_sample_rate < 1;
+    if (!may_be_there(a, report->bundle_id, report->bound))
+        return ADMISSION_APPS;
+    if (thinned && !is_kept(report->id_hash, q->slight_sample_rate))
+        return ADMISSION_SAMPLED_OUT;
+    struct app *app = app_of(a, report->bundle_id);
+    *ret_wait_s = take(app, q, now_ms);
+    if (*ret_wait_s > 0)
+        return ADMISSION_QUOTA;
+    *ret_rate = thinned ? q->slight_sample_rate : 1;
+    set_there(a, app);
+    return ADMISSION_PASS;
+}
+
 enum admission_verdict admission_ask(struct admission *a, const struct admission_report *report,
                                      int64_t now_ms, double *ret_rate, uint32_t *ret_wait_s)
 {
-    enum admission_verdict verdict = ADMISSION_PASS;
     *ret_rate = 1;
     pthread_mutex_lock(&a->lock);
-    struct app *app = app_of(a, report->bundle_id);
-    const struct quota *q = app->has_own ? &app->own : &a->options.standard;
-    bool thinned = report->slight && q->slight_sample_rate < 1;
-    if (!report->bound && !app->is_there && a->options.apps && a->apps >= a->options.apps) {
-        verdict = ADMISSION_APPS;
-    } else if (thinned && !is_kept(report->id_hash, q->slight_sample_rate)) {
-        verdict = ADMISSION_SAMPLED_OUT;
-    } else {
-        *ret_wait_s = take(app, q, now_ms);
-        if (*ret_wait_s > 0)
-            verdict = ADMISSION_QUOTA;
-        else if (thinned)
-            *ret_rate = q->slight_sample_rate;
-        if (verdict == ADMISSION_PASS)
-            set_there(a, app);
-    }
+    enum admission_verdict verdict = judge(a, report, now_ms, ret_rate, ret_wait_s);
     pthread_mutex_unlock(&a->lock);
     return verdict;
 }

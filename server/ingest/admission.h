@@ -8,7 +8,8 @@
  *
  * Invariants: reports pass in the order of the body; those that may not are refused alone, with
  * reason `quota_exceeded` or `too_many_apps`. What passed and was a duplicate is given back. Counts
- * of the day begin anew with the process. Apps past ADMISSION_APPS_MAX share one bucket.
+ * of the day begin anew with the process. Apps past ADMISSION_APPS_MAX share one bucket; an app that
+ * was refused, or only asked about, takes no room.
  *
  * Threads: any; one lock, held for a few steps. Memory: admission_new/admission_free.
  */
@@ -36,6 +37,8 @@ void admission_free(struct admission *a);
 
 /* An app that is there already. */
 void admission_know(struct admission *a, const char *bundle_id);
+/* An app that something other than a report came of; false: it may not be one more. */
+bool admission_bring(struct admission *a, const char *bundle_id, bool bound);
 /* What is in force for an app; false: the standard one. */
 bool admission_get(struct admission *a, const char *bundle_id, struct quota *ret);
 /* An app's own quota from now on; NULL: the standard one. */

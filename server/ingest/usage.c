@@ -140,6 +140,15 @@ static bool fill(struct intake *in, struct fields *f, json_t *o, const struct ba
            !f->failed;
 }
 
+/* Usage makes apps as reports do. */
+static bool is_admitted(struct intake *in, struct fields *f, const struct op_usage_item *u)
+{
+    const struct ingest_request *request = in->request;
+    bool bound = request->bundle_id && strcmp(request->bundle_id, u->bundle_id) == 0;
+    return !request->admission || admission_bring(request->admission, u->bundle_id, bound) ||
+           fields_refuse(f, "too_many_apps", "%s", "");
+}
+
 static void one_item(struct intake *in, json_t *o, const struct batch *b, const char *at,
                      size_t place)
 {
@@ -150,7 +159,7 @@ static void one_item(struct intake *in, json_t *o, const struct batch *b, const 
     in->next_index++;
     if (!u)
         return;
-    if (fill(in, &f, o, b, place, u)) {
+    if (fill(in, &f, o, b, place, u) && is_admitted(in, &f, u)) {
         in->usage_count++;
         return;
     }

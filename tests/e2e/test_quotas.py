@@ -72,4 +72,13 @@ with Daemon(env={'STALLSYM_QUOTAS_REPORTS_PER_DAY': '30', 'STALLSYM_QUOTAS_APPS'
     bound = d.request('POST', '/v1/reports', json.dumps(batch('fourth', 0, 1)).encode(),
                       {'Content-Type': 'application/json'}, made['token'])
     assert bound.status == 202, bound
+    # nor may usage bring one; what only asks about apps takes no room
+    usage = {'app': {'bundle_id': 'fifth'}, 'items': [{'foreground_ms': 1000}]}
+    answer = d.request('POST', '/v1/usage', json.dumps(usage).encode(),
+                       {'Content-Type': 'application/json'})
+    assert answer.status == 422 and answer.json['rejected'][0]['reason'] == 'too_many_apps', answer
+    usage['app']['bundle_id'] = 'third'
+    answer = d.request('POST', '/v1/usage', json.dumps(usage).encode(),
+                       {'Content-Type': 'application/json'})
+    assert answer.status == 202 and answer.json['accepted'] == 1, answer
     print('ok: quotas')

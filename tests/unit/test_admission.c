@@ -1,6 +1,7 @@
 #include "server/ingest/admission.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/unit.h"
@@ -142,9 +143,59 @@ START_TEST(apps_have_a_cap)
     double rate;
     ck_assert_int_eq(admission_ask(a, &bound, NOW, &rate, &wait), ADMISSION_PASS);
     ck_assert_int_eq(ask(a, "third", NOW, &wait), ADMISSION_PASS);
+    /* what is no report brings apps, too */
+    ck_assert(admission_bring(a, "third", false));
+    ck_assert(!admission_bring(a, "fourth", false));
+    ck_assert(admission_bring(a, "fourth", true));
+    ck_assert_int_eq(ask(a, "fourth", NOW, &wait), ADMISSION_PASS);
+    admission_free(a);
+}
+END_TEST
+
+/* Neither questions about apps nor apps that are refused may crowd out others. */
+START_TEST(only_what_is_there_takes_room)
+{
+    struct admission *a = make(1, 0, 0.5, 1);
+    const struct quota own = {7, 0, 1};
+    struct quota got;
+    char name[32];
+    uint32_t wait;
+    uint8_t left_out[16];
+    memset(left_out, 0xff, sizeof(left_out));
+    const struct admission_report slight = {"slight", true, left_out, true};
+    double rate;
+    ck_assert_int_eq(ask(a, "first", NOW, &wait), ADMISSION_PASS);
+    for (int i = 0; i < 2 * ADMISSION_APPS_MAX; i++) {
+        snprintf(name, sizeof(name), "minted%d", i);
+        ck_assert(!admission_get(a, name, &got));
+        ck_assert_int_eq(ask(a, name, NOW, &wait), ADMISSION_APPS);
+        struct admission_report thin = slight;
+        thin.bundle_id = name;
+        ck_assert_int_eq(admission_ask(a, &thin, NOW, &rate, &wait), ADMISSION_SAMPLED_OUT);
+    }
+    admission_set(a, "late", &own);
+    ck_assert(admission_get(a, "late", &got));
+    ck_assert_uint_eq(got.reports_per_minute, 7);
+    admission_free(a);
+}
+END_TEST
+
+/* Apps without a slot share a bucket; they do not become one that is there. */
+START_TEST(beyond_all_slots)
+{
+    struct admission *a = make(0, 0, 1, 5);
+    char name[32];
+    uint32_t wait;
+    for (int i = 0; i < ADMISSION_APPS_MAX + 1; i++) {
+        snprintf(name, sizeof(name), "app%d", i);
+        ck_assert(admission_bring(a, name, true));
+    }
+    ck_assert_int_eq(ask(a, "app0", NOW, &wait), ADMISSION_PASS);
+    ck_assert_int_eq(ask(a, "another", NOW, &wait), ADMISSION_APPS);
     admission_free(a);
 }
 END_TEST
 
 UNIT_MAIN("admission", without_quotas_all_pass, by_the_minute, by_the_day, an_app_s_own,
-          slight_stalls_are_thinned_out, apps_have_a_cap)
+          slight_stalls_are_thinned_out, apps_have_a_cap, only_what_is_there_takes_room,
+          beyond_all_slots)
