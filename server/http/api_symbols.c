@@ -15,6 +15,14 @@
 
 /* --- lists ---------------------------------------------------------------------------------- */
 
+/* A file that the app's reports use was perhaps sent for another app: that it is there is told, what
+ * else was said of it is not. */
+static void hide_origin(const struct http_request *r, struct slice_row *row)
+{
+    if (!api_sees(r, row->bundle_id))
+        row->bundle_id = row->version = row->build = row->os_build = "";
+}
+
 enum err api_get_symbols(struct http_request *r, const struct read_tools *tools, struct error *err)
 {
     const char *bundle_id = NULL, *cursor = NULL, *next = NULL;
@@ -30,8 +38,10 @@ enum err api_get_symbols(struct http_request *r, const struct read_tools *tools,
     if (rc != ERR_OK)
         return rc;
     api_items_begin(r, &j);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        hide_origin(r, &rows[i]);
         symbols_json_file(&j, &rows[i]);
+    }
     api_items_end(&j, next);
     return ERR_OK;
 }

@@ -238,17 +238,19 @@ bool upload_is_sound(const struct http_request *r, const struct upload_row *row)
     return true;
 }
 
+/* What shall be protected is written down once more; what another app's token sent is not told. */
 static enum err look_up(struct http_request *r, const struct read_tools *tools, struct error *err)
 {
-    struct upload *u = ((struct upload_request *)r->state)->upload;
-    for (size_t i = 0; i < u->count; i++) {
+    const struct upload_request *q = r->state;
+    struct upload *u = q->upload;
+    for (size_t i = 0; i < u->count && !q->protect; i++) {
         struct upload_part *p = u->parts[i];
         struct upload_row row;
         enum err rc = read_upload_by_sha256(tools->storage, p->sha256, tools->arena, &row, err);
-        if (rc == ERR_NOT_FOUND || (rc == ERR_OK && !upload_is_sound(r, &row)))
-            continue;
-        if (rc != ERR_OK)
+        if (rc != ERR_OK && rc != ERR_NOT_FOUND)
             return rc;
+        if (rc == ERR_NOT_FOUND || !api_sees(r, row.bundle_id) || !upload_is_sound(r, &row))
+            continue;
         p->id = row.id;
         p->known = true;
         upload_remove_file(u, p);

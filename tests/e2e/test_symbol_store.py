@@ -344,6 +344,9 @@ def protected_builds():
         answer = d.upload(things['other'], 'wait=1&protect=1')
         assert answer.status == 400 and 'build' in answer.json['detail'], answer
         assert len(d.get('/v1/symbols/protected?bundle_id=com.a')['items']) == 2
+        # So may one that is known already.
+        d.upload(things['other'], 'wait=1&protect=1&bundle_id=com.a&version=4', 200)
+        assert len(d.get('/v1/symbols/protected?bundle_id=com.a')['items']) == 3
         d.restart()
         time.sleep(0.3)
         assert d.get('/v1/stats')['object_files'] == 2
