@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "server/http/api_common.h"
-#include "server/http/media_type.h"
-#include "server/ingest/format_json.h"
 #include "storage/read_stand_ins.h"
 
 static void written(struct http_request *r, struct write_op *op, enum err rc,
@@ -64,26 +62,18 @@ static enum err look(struct http_request *r, const struct read_tools *tools, str
 
 static bool read_body(struct http_request *r, struct uuid *ret)
 {
-    struct error err;
-    json_t *body = NULL;
-    if (!media_type_is(r->content_type, TYPE_JSON)) {
-        http_problem(r, 415, "Content-Type: application/json is read here");
+    static const char *const MEMBERS[] = {"uuid", NULL};
+    struct fields f;
+    json_t *body = api_body(r, MEMBERS, &f);
+    if (!body)
         return false;
-    }
-    if (format_json_load(r->body.data ? r->body.data : "", r->body.len, &body, &err) != ERR_OK) {
-        http_reply_error(r, &err);
-        return false;
-    }
     const json_t *member = json_object_get(body, "uuid");
     const char *text = json_string_value(member);
     bool good = text && uuid_parse(text, json_string_length(member), ret);
-    bool alone = json_object_size(body) == 1;
     json_decref(body);
     if (!good)
         http_refuse_shape(r, "uuid", "the UUID of the symbol file that stands in is expected");
-    else if (!alone)
-        http_refuse_shape(r, "", "nothing but uuid is known here");
-    return good && alone;
+    return good;
 }
 
 static void begin(struct http_request *r, const struct op_stand_in *o)

@@ -94,6 +94,7 @@ def main():
             ('post', '/v1/alerts/test'): {},
             ('post', '/v1/admin/tokens'): {'scopes': ['read']},
             ('post', '/v1/symbols/check'): {'uuids': [uuid]},
+            ('put', '/v1/symbols/{uuid}/stand-in'): {'uuid': uuid},
             ('post', '/v1/symbolicate'): {'stacks': [['0x1000']]},
         }
         # What is the same for everybody; symbols are looked up by UUID, whoever sent them.
