@@ -99,6 +99,7 @@ struct config_symbols {
 
 struct config_retention {
     uint64_t report_days;
+    uint64_t database_bytes;
     uint64_t retry_days;
     uint64_t image_set_days;
     uint64_t object_days;

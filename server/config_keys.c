@@ -101,6 +101,8 @@ static const struct config_key KEYS[] = {
          "Then take the file of the same version and build in its place, marked approximate."),
 
     NUMBER(retention, report_days, "30", 1, 3650, "Single reports are kept so long."),
+    SIZE(retention, database_bytes, "0", 0, 1024 * G,
+         "Above it the oldest single reports go, those of the last day stay. 0: no cap."),
     NUMBER(retention, retry_days, "3", 3, 60, "A report sent again within it counts once."),
     NUMBER(retention, image_set_days, "30", 1, 3650, "Image sets are kept so long unused."),
     NUMBER(retention, object_days, "90", 0, 36500,

@@ -414,6 +414,7 @@ static enum err start_housekeeping(struct daemon *d, struct error *err)
                                            .checkpoint_bytes = d->config->storage.checkpoint_bytes,
                                            .idle_ms = (int64_t)c->idle_ms,
                                            .report_days = (uint32_t)c->report_days,
+                                           .database_bytes = c->database_bytes,
                                            .retry_days = (uint32_t)c->retry_days,
                                            .image_set_days = (uint32_t)c->image_set_days,
                                            .give_up_ms =

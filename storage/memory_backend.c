@@ -280,6 +280,14 @@ static enum err mem_checkpoint(struct storage *s, bool truncate, uint64_t *ret_w
     return ERR_OK;
 }
 
+static enum err mem_used_bytes(struct storage *s, uint64_t *ret, struct error *err)
+{
+    (void)s;
+    (void)err;
+    *ret = 0;
+    return ERR_OK;
+}
+
 static uint64_t mem_wal_bytes(struct storage *s)
 {
     (void)s;
@@ -346,6 +354,7 @@ const struct storage_backend storage_backend_memory = {
     .rollback = mem_rollback,
     .checkpoint = mem_checkpoint,
     .wal_bytes = mem_wal_bytes,
+    .used_bytes = mem_used_bytes,
     .schema_version = mem_schema_version,
     .reader_open = mem_reader_open,
     .reader_close = mem_reader_close,

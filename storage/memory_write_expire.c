@@ -122,6 +122,7 @@ static enum err expire_reports(struct mem_state *s, struct op_expire *o, struct 
     }
     free(gone);
     o->more |= removed == o->max_rows;
+    o->dropped = removed;
     return rc;
 }
 
@@ -134,8 +135,8 @@ enum err mem_write_expire(struct mem_storage *m, struct write_op *op, struct err
     enum err rc = expire_reports(s, o, err);
     if (rc)
         return rc;
-    int64_t before = o->report_ids_before_ms < o->reports_before_ms ? o->report_ids_before_ms
-                                                                    : o->reports_before_ms;
+    int64_t oldest = s->reports_count ? s->reports[0].op->received_ms : INT64_MAX;
+    int64_t before = o->report_ids_before_ms < oldest ? o->report_ids_before_ms : oldest;
     for (size_t i = 0; i < s->ids_count && removed < o->max_rows;) {
         if (s->ids[i].day < before / CLOCK_DAY_MS) {
             mem_remove(s, ids, i);

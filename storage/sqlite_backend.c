@@ -125,6 +125,18 @@ static enum err sqlite_checkpoint(struct storage *base, bool truncate, uint64_t 
     return ERR_OK;
 }
 
+static enum err sqlite_used_bytes(struct storage *base, uint64_t *ret, struct error *err)
+{
+    struct sqlite_storage *s = sqlite_of(base);
+    int64_t bytes = 0;
+    pthread_mutex_lock(&s->checkpoint_lock);
+    enum err rc = sql_get_values(&s->checkpoint_conn, SQL_USED_BYTES, NULL, 0, 0, &bytes, err);
+    pthread_mutex_unlock(&s->checkpoint_lock);
+    if (!rc)
+        *ret = (uint64_t)bytes;
+    return rc;
+}
+
 static uint64_t sqlite_wal_bytes(struct storage *base)
 {
     struct sqlite_storage *s = sqlite_of(base);
@@ -209,6 +221,7 @@ const struct storage_backend storage_backend_sqlite = {
     .rollback = sqlite_rollback,
     .checkpoint = sqlite_checkpoint,
     .wal_bytes = sqlite_wal_bytes,
+    .used_bytes = sqlite_used_bytes,
     .schema_version = sqlite_schema_version,
     .snapshot_open = sqlite_snapshot_open,
     .snapshot_close = sqlite_snapshot_close,

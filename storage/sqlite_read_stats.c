@@ -25,7 +25,7 @@ enum err sqlite_read_stats(struct storage_reader *base, const char *bundle_id,
 {
     struct sqlite_reader *r = sqlite_reader_of(base);
     const struct sql_value app = sql_text(bundle_id);
-    int64_t apps[2], stacks[5], clusters, symbols, uploads, findings, bytes;
+    int64_t apps[2], stacks[5], clusters, symbols, uploads, findings, bytes, used;
     enum err rc = numbers(r, SQL_STATS_APPS, &app, 1, apps, 2, err);
     if (!rc)
         rc = numbers(r, SQL_STATS_STACKS, &app, 1, stacks, 5, err);
@@ -39,6 +39,8 @@ enum err sqlite_read_stats(struct storage_reader *base, const char *bundle_id,
         rc = numbers(r, SQL_STATS_FINDINGS, &app, 1, &findings, 1, err);
     if (!rc)
         rc = numbers(r, SQL_STATS_BYTES, NULL, 0, &bytes, 1, err);
+    if (!rc)
+        rc = numbers(r, SQL_USED_BYTES, NULL, 0, &used, 1, err);
     if (rc)
         return rc;
     *ret = (struct stats_row){
@@ -52,6 +54,7 @@ enum err sqlite_read_stats(struct storage_reader *base, const char *bundle_id,
         .uploads_waiting = (uint64_t)uploads,
         .pending_findings = (uint64_t)findings,
         .database_bytes = (uint64_t)bytes,
+        .database_used_bytes = (uint64_t)used,
         .wal_bytes = storage_wal_bytes(&r->storage->base),
         .symbolication_rate = stacks[3] ? (double)stacks[4] / (double)stacks[3] : (double)NAN,
     };

@@ -114,15 +114,20 @@ static enum err expire_reports(struct sqlite_storage *s, struct op_expire *o, st
     for (size_t i = 0; i < stacks.count && !rc; i++)
         rc = retire_stack(s, stacks.items[i], err);
     o->more |= reports.count == o->max_rows;
+    o->dropped = reports.count;
     return rc;
 }
 
 enum err sqlite_write_expire(struct sqlite_storage *s, struct write_op *op, struct error *err)
 {
     struct op_expire *o = &op->u.expire;
+    int64_t oldest = INT64_MAX;
+    o->more = false;
+    enum err rc = expire_reports(s, o, err);
     /* Ids answer for reports that are still there (read_report), too. */
-    int64_t ids_before = o->report_ids_before_ms < o->reports_before_ms ? o->report_ids_before_ms
-                                                                        : o->reports_before_ms;
+    if (!rc)
+        rc = sql_get(&s->conn, SQL_REPORT_RECEIVED, INT64_MAX, &oldest, err, sql_int(0));
+    const int64_t ids_before = o->report_ids_before_ms < oldest ? o->report_ids_before_ms : oldest;
     const struct {
         enum sql_query query;
         int64_t before;
@@ -131,8 +136,6 @@ enum err sqlite_write_expire(struct sqlite_storage *s, struct write_op *op, stru
         {SQL_IMAGE_SETS_EXPIRE, o->image_sets_before_ms},
         {SQL_DICT_DAYS_EXPIRE, clock_day(o->now_ms) - DICT_DAYS_KEPT},
     };
-    o->more = false;
-    enum err rc = expire_reports(s, o, err);
     /* A day is forgotten after its last report, else filters by time would skip what is left. */
     if (!rc && !o->more)
         rc = sql_run(&s->conn, SQL_REPORT_DAYS_EXPIRE, err,

@@ -62,6 +62,11 @@ uint64_t storage_wal_bytes(struct storage *s)
     return s->backend->wal_bytes(s);
 }
 
+enum err storage_used_bytes(struct storage *s, uint64_t *ret, struct error *err)
+{
+    return s->backend->used_bytes(s, ret, err);
+}
+
 int storage_schema_version(const struct storage *s)
 {
     return s->backend->schema_version(s);

@@ -55,6 +55,10 @@ enum err storage_checkpoint(struct storage *s, bool truncate, uint64_t *ret_wal_
 /* Bytes in the write-ahead log now, for admission. */
 uint64_t storage_wal_bytes(struct storage *s);
 
+/* Bytes of the database's pages that hold something: freed ones are used again before the file grows.
+ * Any thread. 0 in memory. */
+enum err storage_used_bytes(struct storage *s, uint64_t *ret, struct error *err);
+
 /* Schema number of the file before opening (0: new), and of this program. */
 int storage_schema_version(const struct storage *s);
 

@@ -62,6 +62,7 @@ struct storage_backend {
     enum err (*checkpoint)(struct storage *s, bool truncate, uint64_t *ret_wal_bytes,
                            struct error *err);
     uint64_t (*wal_bytes)(struct storage *s);
+    enum err (*used_bytes)(struct storage *s, uint64_t *ret, struct error *err);
     int (*schema_version)(const struct storage *s);
 
     /* NULL where nothing is kept (snapshot.h). */

@@ -395,7 +395,8 @@ struct stats_row {
         uploads_waiting;
     uint64_t pending_findings; /* reports and stacks in the queue of read_findings_due */
     uint64_t database_bytes, wal_bytes;
-    double symbolication_rate; /* application frames with a name / all, over distinct stacks
+    uint64_t database_used_bytes; /* of database_bytes; the rest is used before the file grows */
+    double symbolication_rate;    /* application frames with a name / all, over distinct stacks
                                   weighted by reports; NAN when there are none */
 };
 enum err read_stats(struct storage_reader *r, const char *bundle_id, struct stats_row *ret,

@@ -275,7 +275,8 @@ struct op_expire {
     int64_t report_ids_before_ms; /* ids remembered for retries */
     int64_t image_sets_before_ms; /* not used since */
     uint32_t max_rows;
-    bool more; /* result */
+    uint64_t dropped; /* result: raw reports */
+    bool more;        /* result */
 };
 
 /* Turns provisional stacks older than `before_ms` back to pending, so that the resolver may skip

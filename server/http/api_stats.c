@@ -54,6 +54,9 @@ enum err api_get_stats(struct http_request *r, const struct read_tools *tools, s
     jout_uint(&j, "symbol_files", s.symbol_files);
     jout_uint(&j, "uploads_waiting", s.uploads_waiting);
     jout_uint(&j, "database_bytes", s.database_bytes);
+    jout_uint(&j, "database_used_bytes", s.database_used_bytes);
+    jout_uint(&j, "reports_dropped_for_space",
+              (uint64_t)metrics_get(r->services->metrics, METRIC_REPORTS_DROPPED));
     jout_uint(&j, "wal_bytes", s.wal_bytes);
     jout_uint(&j, "index_bytes", objects.index_bytes);
     jout_uint(&j, "object_files", objects.files);

@@ -7,6 +7,9 @@
  *     TRUNCATE;
  *   - every EXPIRE_EVERY_MS: what is older than its retention goes, in ops of EXPIRE_ROWS, at most
  *     EXPIRE_ROUNDS of them a look, so that they stand in line with reports and not before them;
+ *   - then, while the database is larger than `database_bytes`, the oldest reports, in the same steps,
+ *     those of the last day never. What is measured are the pages in use: freed ones are used again
+ *     before the file grows;
  *   - a new day: the hours of days older than HOURS_DAYS go, a few stacks a look, all stacks in the
  *     end;
  *   - every `alerts_ms`: what may be worth an alert (alerts.h);
@@ -63,7 +66,8 @@ struct housekeeping {
     bool hours_going;
     int64_t commits; /* as last seen */
     int64_t commits_since;
-    bool truncated; /* since the last commit */
+    bool truncated;  /* since the last commit */
+    bool over_space; /* said so already */
 };
 
 static bool is_stopping(struct housekeeping *h)
@@ -113,33 +117,76 @@ static void tend_log(struct housekeeping *h, int64_t mono_ms)
 
 /* --- ops -------------------------------------------------------------------------------------- */
 
-/* Returns whether there is more. */
-static bool expire_some(struct housekeeping *h, int64_t wall_ms)
+/* Drops a step of what is older than its retention, and of reports received before that. */
+static bool expire_some(struct housekeeping *h, int64_t wall_ms, int64_t reports_before_ms,
+                        uint64_t *ret_dropped)
 {
     struct error err;
     struct write_op *op = write_op_new(WRITE_EXPIRE, OP_ARENA);
+    *ret_dropped = 0;
     if (!op)
         return false;
     op->u.expire = (struct op_expire){
         .now_ms = wall_ms,
-        .reports_before_ms = wall_ms - h->options.report_days * CLOCK_DAY_MS,
+        .reports_before_ms = reports_before_ms,
         .report_ids_before_ms = wall_ms - h->options.retry_days * CLOCK_DAY_MS,
         .image_sets_before_ms = wall_ms - h->options.image_set_days * CLOCK_DAY_MS,
         .max_rows = EXPIRE_ROWS,
     };
     enum err rc = writer_call(h->writer, op, &err);
     bool more = rc == ERR_OK && op->u.expire.more;
+    if (rc == ERR_OK)
+        *ret_dropped = op->u.expire.dropped;
     write_op_free(op);
     if (rc != ERR_OK && rc != ERR_BUSY)
         log_trouble("retention", &err);
     return more;
 }
 
+static bool is_over_space(struct housekeeping *h, uint64_t *ret_used)
+{
+    struct error err;
+    if (storage_used_bytes(h->storage, ret_used, &err) != ERR_OK) {
+        log_trouble("size of the database", &err);
+        return false;
+    }
+    metrics_set(h->metrics, METRIC_DATABASE_USED, (int64_t)*ret_used);
+    return h->options.database_bytes > 0 && *ret_used > h->options.database_bytes;
+}
+
+/* Returns whether it has to go on. Said once, until the database is below the cap again. */
+static bool expire_for_space(struct housekeeping *h, int64_t wall_ms)
+{
+    uint64_t used = 0, dropped = 0, all = 0;
+    bool over = is_over_space(h, &used), more = over;
+    if (over && !h->over_space)
+        log_warn("database is above its cap: the oldest reports go",
+                 "used=%" PRIu64 " cap=%" PRIu64, used, h->options.database_bytes);
+    for (int i = 0; i < EXPIRE_ROUNDS && more && !is_stopping(h); i++) {
+        expire_some(h, wall_ms, wall_ms - CLOCK_DAY_MS, &dropped);
+        all += dropped;
+        over = is_over_space(h, &used);
+        more = over && dropped > 0;
+    }
+    metrics_add(h->metrics, METRIC_REPORTS_DROPPED, (int64_t)all);
+    if (over && !more && !h->over_space)
+        log_warn("database is above its cap, and only reports of the last day are left",
+                 "used=%" PRIu64 " cap=%" PRIu64, used, h->options.database_bytes);
+    if (!over && all > 0)
+        log_info("database is below its cap again", "used=%" PRIu64 " reports_dropped=%" PRIu64,
+                 used, all);
+    h->over_space = over;
+    return more;
+}
+
 static void expire(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms)
 {
+    const int64_t before_ms = wall_ms - h->options.report_days * CLOCK_DAY_MS;
+    uint64_t dropped = 0;
     bool more = true;
     for (int i = 0; i < EXPIRE_ROUNDS && more && !is_stopping(h); i++)
-        more = expire_some(h, wall_ms);
+        more = expire_some(h, wall_ms, before_ms, &dropped);
+    more = expire_for_space(h, wall_ms) || more;
     h->expire_at = more ? mono_ms : mono_ms + EXPIRE_EVERY_MS;
 }
 

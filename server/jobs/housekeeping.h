@@ -27,6 +27,7 @@ struct housekeeping_options {
     uint64_t checkpoint_bytes; /* checkpoint when the write-ahead log is larger */
     int64_t idle_ms;           /* no commit for so long: truncate the log */
     uint32_t report_days;
+    uint64_t database_bytes; /* above it reports go before their time; 0: no cap */
     uint32_t retry_days;
     uint32_t image_set_days;
     int64_t give_up_ms;    /* wait so long for a vendor's symbol file */

@@ -34,6 +34,9 @@
     X(OPS_FAILED, counter, "stallsym_writer_ops_failed_total", "write ops that failed alone")      \
     X(WRITER_QUEUE, gauge, "stallsym_writer_queue_length", "ops waiting")                          \
     X(WAL_BYTES, gauge, "stallsym_wal_bytes", "bytes in the write-ahead log")                      \
+    X(DATABASE_USED, gauge, "stallsym_database_used_bytes", "bytes of the database in use")        \
+    X(REPORTS_DROPPED, counter, "stallsym_reports_dropped_for_space_total",                        \
+      "reports dropped before their time, for retention by size")                                  \
     X(STACKS_RESOLVED, counter, "stallsym_stacks_resolved_total", "stacks resolved")               \
     X(STACKS_LATE, counter, "stallsym_stacks_resolved_late_total", "resolutions that came late")   \
     X(FINDINGS, counter, "stallsym_findings_total", "culprits and deadlocks looked for")           \

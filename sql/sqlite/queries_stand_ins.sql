@@ -1,4 +1,4 @@
--- Stand-ins for symbol files that never came (storage/op_stand_ins.h).
+-- Stand-ins for symbol files that never came (storage/op_stand_ins.h), retention by size.
 
 -- === writing =====================================================================================
 
@@ -45,3 +45,7 @@ FROM slices x JOIN uploads u ON u.id = x.upload_id
 WHERE x.current = 1 AND x.name = ?1 AND x.name <> '' AND (?2 IS NULL OR x.arch = ?2)
     AND u.bundle_id = ?3 AND u.bundle_id <> '' AND u.version <> ''
 ORDER BY x.id DESC;
+
+-- name: used_bytes
+SELECT (c.page_count - f.freelist_count) * s.page_size
+FROM pragma_page_count c, pragma_freelist_count f, pragma_page_size s;

@@ -130,6 +130,30 @@ START_TEST(old_reports_go)
 }
 END_TEST
 
+START_TEST(old_reports_go_for_space)
+{
+    setup();
+    send_report("r1");
+    wait_resolved(1);
+    h->options.database_bytes = (uint64_t)1 << 40;
+    look_around(h, OPS_TIME_MS + 2 * CLOCK_DAY_MS, 0);
+    ck_assert(is_stored("r1") && !h->over_space);
+    ck_assert_int_gt(metrics_get(rig.metrics, METRIC_DATABASE_USED), 0);
+    h->options.database_bytes = 4096; /* which the schema alone is above */
+    look_around(h, OPS_TIME_MS + CLOCK_DAY_MS, EXPIRE_EVERY_MS);
+    ck_assert(is_stored("r1") && h->over_space); /* of the last day */
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_REPORTS_DROPPED), 0);
+    look_around(h, OPS_TIME_MS + CLOCK_DAY_MS + 1, 2 * EXPIRE_EVERY_MS);
+    ck_assert(!is_stored("r1"));
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_REPORTS_DROPPED), 1);
+    ck_assert_int_eq(h->expire_at, 3 * EXPIRE_EVERY_MS); /* nothing is left to drop */
+    h->options.database_bytes = (uint64_t)1 << 40;
+    look_around(h, OPS_TIME_MS + 2 * CLOCK_DAY_MS, 3 * EXPIRE_EVERY_MS);
+    ck_assert(!h->over_space);
+    teardown();
+}
+END_TEST
+
 START_TEST(waiting_for_symbol_files_ends)
 {
     setup();
@@ -238,5 +262,5 @@ START_TEST(memory_goes_back)
 END_TEST
 
 UNIT_MAIN("housekeeping", memory_goes_back, a_long_log_is_checkpointed, an_idle_log_is_emptied_once,
-          old_reports_go, waiting_for_symbol_files_ends, a_problem_of_the_disk_is_looked_after,
-          gauges, the_thread_starts_and_stops)
+          old_reports_go, old_reports_go_for_space, waiting_for_symbol_files_ends,
+          a_problem_of_the_disk_is_looked_after, gauges, the_thread_starts_and_stops)
