@@ -43,15 +43,30 @@ static struct mem_stack *heaviest(struct mem_state *s, const struct mem_stack *o
     return best;
 }
 
-static void retire(struct mem_state *s, uint64_t stack_id)
+static bool keep_left(struct mem_state *s, uint64_t stack_id)
+{
+    for (size_t i = 0; i < s->lefts_count; i++) {
+        if (s->lefts[i].stack_id == stack_id)
+            return true;
+    }
+    struct mem_left *left = mem_add(s, lefts);
+    if (left)
+        left->stack_id = stack_id;
+    return left != NULL;
+}
+
+/* False without memory. */
+static bool retire(struct mem_state *s, uint64_t stack_id)
 {
     struct mem_stack *k = mem_stack_of(s, stack_id);
-    if (!k || k->pending || referred_to(s, stack_id))
-        return;
+    if (!k || referred_to(s, stack_id))
+        return true;
+    if (k->pending)
+        return keep_left(s, stack_id);
     uint64_t cluster_id = k->cluster_id;
     uint64_t heir = heaviest(s, k)->id;
     if (heir == stack_id && mem_stack_sums(s, stack_id).count > 0)
-        return;
+        return true;
     for (size_t i = 0; i < s->facts_count; i++) {
         if (s->facts[i].stack_id == stack_id)
             s->facts[i].stack_id = heir;
@@ -60,6 +75,33 @@ static void retire(struct mem_state *s, uint64_t stack_id)
     mem_remove(s, stacks, (size_t)(k - s->stacks));
     if (heir == stack_id)
         mem_reap(s, cluster_id);
+    return true;
+}
+
+static int by_number(const void *a, const void *b);
+
+static enum err retire_left(struct mem_state *s, const struct op_expire *o, struct error *err)
+{
+    size_t count = 0;
+    uint64_t *ids = calloc(s->lefts_count + 1, sizeof(*ids));
+    if (!ids)
+        return mem_no_memory(err);
+    for (size_t i = 0; i < s->lefts_count;) {
+        const struct mem_stack *k = mem_stack_of(s, s->lefts[i].stack_id);
+        if (k && k->pending) {
+            i++;
+            continue;
+        }
+        if (k)
+            ids[count++] = k->id;
+        mem_remove(s, lefts, i);
+    }
+    qsort(ids, count, sizeof(*ids), by_number);
+    bool ok = true;
+    for (size_t i = 0; i < count && ok; i++)
+        ok = i < o->max_rows ? retire(s, ids[i]) : keep_left(s, ids[i]);
+    free(ids);
+    return ok ? ERR_OK : mem_no_memory(err);
 }
 
 static int by_number(const void *a, const void *b)
@@ -117,7 +159,7 @@ static enum err expire_reports(struct mem_state *s, struct op_expire *o, struct 
         uint64_t *ids = stacks_of(&gone[i], &count);
         rc = ids ? ERR_OK : mem_no_memory(err);
         for (size_t k = 0; k < count && !rc; k++)
-            retire(s, ids[k]);
+            rc = retire(s, ids[k]) ? ERR_OK : mem_no_memory(err);
         free(ids);
     }
     free(gone);
@@ -132,7 +174,9 @@ enum err mem_write_expire(struct mem_storage *m, struct write_op *op, struct err
     struct op_expire *o = &op->u.expire;
     size_t removed = 0;
     o->more = false;
-    enum err rc = expire_reports(s, o, err);
+    enum err rc = retire_left(s, o, err);
+    if (!rc)
+        rc = expire_reports(s, o, err);
     if (rc)
         return rc;
     int64_t oldest = s->reports_count ? s->reports[0].op->received_ms : INT64_MAX;

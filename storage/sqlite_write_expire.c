@@ -68,12 +68,14 @@ static enum err fold_stack_into(struct sqlite_storage *s, int64_t stack_id, int6
     return rc;
 }
 
-/* Retires a resolved stack that no raw row points to. */
+/* Retires a stack that no raw row points to: a resolved one now, a pending one when it is resolved. */
 static enum err retire_stack(struct sqlite_storage *s, int64_t stack_id, struct error *err)
 {
     bool row = false;
     sqlite3_stmt *st = sql_start(&s->conn, SQL_STACK_HEIR, err, sql_int(stack_id));
     enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
+    if (!rc && !row)
+        rc = sql_run(&s->conn, SQL_STACK_LEFT, err, sql_int(stack_id));
     if (rc || !row)
         return rc;
     int64_t heir = sqlite3_column_int64(st, 0);
@@ -102,6 +104,20 @@ static enum err delete_report(struct sqlite_storage *s, int64_t id, struct id_li
     return rc;
 }
 
+/* Those that were pending when their last report went, and are resolved by now. */
+static enum err retire_left(struct sqlite_storage *s, const struct op_expire *o, struct error *err)
+{
+    struct id_list stacks = {0};
+    const struct sql_value limit = sql_int(o->max_rows);
+    enum err rc = id_list_query(s, &stacks, SQL_STACKS_LEFT, &limit, 1, err);
+    for (size_t i = 0; i < stacks.count && !rc; i++) {
+        rc = sql_run(&s->conn, SQL_STACK_LEFT_DONE, err, sql_int(stacks.items[i]));
+        if (!rc)
+            rc = retire_stack(s, stacks.items[i], err);
+    }
+    return rc;
+}
+
 /* Reports are in order of receipt; the oldest ones go. */
 static enum err expire_reports(struct sqlite_storage *s, struct op_expire *o, struct error *err)
 {
@@ -123,7 +139,9 @@ enum err sqlite_write_expire(struct sqlite_storage *s, struct write_op *op, stru
     struct op_expire *o = &op->u.expire;
     int64_t oldest = INT64_MAX;
     o->more = false;
-    enum err rc = expire_reports(s, o, err);
+    enum err rc = retire_left(s, o, err);
+    if (!rc)
+        rc = expire_reports(s, o, err);
     /* Ids answer for reports that are still there (read_report), too. */
     if (!rc)
         rc = sql_get(&s->conn, SQL_REPORT_RECEIVED, INT64_MAX, &oldest, err, sql_int(0));

@@ -49,3 +49,18 @@ ORDER BY x.id DESC;
 -- name: used_bytes
 SELECT (c.page_count - f.freelist_count) * s.page_size
 FROM pragma_page_count c, pragma_freelist_count f, pragma_page_size s;
+
+-- A pending stack that no raw row points to.
+-- name: stack_left
+INSERT INTO stacks_left SELECT id FROM stacks
+WHERE id = ?1 AND state = 0 AND NOT EXISTS (SELECT 1 FROM reports WHERE stack_id = ?1)
+    AND NOT EXISTS (SELECT 1 FROM samples WHERE stack_id = ?1)
+    AND NOT EXISTS (SELECT 1 FROM threads WHERE stack_id = ?1)
+ON CONFLICT DO NOTHING;
+
+-- name: stack_left_done
+DELETE FROM stacks_left WHERE stack_id = ?1;
+
+-- name: stacks_left
+SELECT l.stack_id FROM stacks_left l JOIN stacks s ON s.id = l.stack_id
+WHERE s.state = 1 ORDER BY l.stack_id LIMIT ?1;

@@ -261,3 +261,44 @@ void suite_stand_in_beside_exact_stacks(struct suite *s)
     ck_assert_uint_eq(count, 2);
     ck_assert_int_eq(stacks[0].approximate + stacks[1].approximate, 1);
 }
+
+/* Its last report goes while it waits for the resolver: it is retired once it is resolved. */
+void suite_pending_stack_is_retired_later(struct suite *s)
+{
+    const uint32_t image[] = {1};
+    const struct suite_report r[] = {
+        {.id = "r1", .stack = STACK, .received_ms = SUITE_NOW},
+        {.id = "r2", .stack = STACK + 40, .received_ms = SUITE_NOW},
+        {.id = "r3", .stack = STACK, .received_ms = SUITE_NOW},
+    };
+    struct error err = {0};
+    struct stats_row stats;
+    suite_index(s, image, 1, 1);
+    suite_apply(s, suite_batch(SUITE_APP, r, 3));
+    for (int look = 0; look < 2; look++) {
+        struct write_op *op = write_op_new(WRITE_EXPIRE, 4096);
+        op->u.expire = (struct op_expire){.now_ms = SUITE_NOW + 100 * (int64_t)86400000,
+                                          .reports_before_ms = SUITE_NOW + 1,
+                                          .max_rows = 100};
+        suite_apply_keep(s, op);
+        ck_assert_uint_eq(op->u.expire.dropped, look ? 0 : 3);
+        write_op_free(op);
+        ck_assert_int_eq(read_stats(s->reader, NULL, &stats, &err), ERR_OK);
+        ck_assert_uint_eq(stats.stacks, 2);
+        ck_assert_uint_eq(stats.pending_stacks, 2);
+    }
+    suite_resolve(s);
+    ck_assert_int_eq(read_stats(s->reader, NULL, &stats, &err), ERR_OK);
+    ck_assert_uint_eq(stats.stacks, 2);
+    uint64_t total = 0;
+    for (int look = 0; look < 2; look++) {
+        struct write_op *op = write_op_new(WRITE_EXPIRE, 4096);
+        op->u.expire = (struct op_expire){.now_ms = SUITE_NOW, .max_rows = 100};
+        suite_apply(s, op);
+        ck_assert_int_eq(read_stats(s->reader, NULL, &stats, &err), ERR_OK);
+        ck_assert_uint_eq(stats.reports, 3);
+        total = stats.stacks;
+    }
+    /* The heaviest of each cluster stays. */
+    ck_assert_uint_eq(total, suite_cluster_count(s));
+}
