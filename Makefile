@@ -12,7 +12,7 @@ CC     ?= cc
 .DEFAULT_GOAL := all
 Q      := $(if $(V),,@)
 
-PKGS := libelf libmicrohttpd jansson sqlite3 libarchive libzstd zlib libcurl
+PKGS := libelf libmicrohttpd gnutls jansson sqlite3 libarchive libzstd zlib libcurl
 # Debian 12's libdwarf has no .pc file, Debian 13's names a folder that is not there.
 DWARF_CFLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null) -I/usr/include/libdwarf
 DWARF_LIBS   := $(shell pkg-config --libs libdwarf 2>/dev/null || echo -ldwarf)
@@ -21,11 +21,13 @@ PKG_LIBS     := $(DWARF_LIBS) $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 
 WARN := -Wall -Wextra -Wshadow -Wvla -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes \
         -Wwrite-strings -Wundef -Wformat=2 -Wno-format-zero-length -Wswitch-enum -Werror
-HARDEN := -fstack-protector-strong -fPIE $(if $(findstring -fsanitize,$(CFLAGS_EXTRA)),,-D_FORTIFY_SOURCE=2)
+# -fcf-protection is x86's (other machines refuse it). tests/e2e/test_hardening.py looks at the result.
+HARDEN := -fstack-protector-strong -fstack-clash-protection -fPIE \
+          $(if $(filter x86_64-% i686-%,$(shell $(CC) -dumpmachine)),-fcf-protection) $(if $(findstring -fsanitize,$(CFLAGS_EXTRA)),,-D_FORTIFY_SOURCE=2)
 CFLAGS ?= -O2 -g
 ALL_CFLAGS = -std=gnu11 -include base/banned.h -D_GNU_SOURCE -I. -I$(BUILD)/gen $(WARN) $(HARDEN) $(CFLAGS) $(PKG_CFLAGS) \
              -MMD -MP -pthread $(CFLAGS_EXTRA)
-ALL_LDFLAGS = -pthread -pie -Wl,-z,relro,-z,now $(LDFLAGS_EXTRA)
+ALL_LDFLAGS = -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack $(LDFLAGS_EXTRA)
 
 # Link order: users before what they use.
 LIBS := http ingest jobs analysis storage symbolizer base
@@ -85,10 +87,16 @@ $(BUILD)/symbolizer/%.o: ALL_CFLAGS += -Wconversion
 # The objects of a folder that includes generated headers wait for them.
 $(OBJ_storage) $(OBJ_http) $(OBJ_analysis): | generated
 
-$(BUILD)/%.o: %.c | $(BUILD)/libraries
+$(BUILD)/%.o: %.c $(BUILD)/hardening | $(BUILD)/libraries
 	@mkdir -p $(@D)
 	@echo "  CC      $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# Other flags make all objects anew.
+.PHONY: FORCE
+$(BUILD)/hardening: FORCE
+	@mkdir -p $(@D)
+	@echo '$(HARDEN)' | cmp -s - $@ || echo '$(HARDEN)' >$@
 
 # A clear word instead of a compiler's about a header.
 $(BUILD)/libraries:

@@ -127,6 +127,12 @@ struct config_quotas {
     uint64_t apps;
 };
 
+struct config_tls {
+    char *certificate;
+    char *key;
+    char *priorities;
+};
+
 struct config_backup {
     char *dir;
     uint64_t keep;
@@ -135,6 +141,7 @@ struct config_backup {
 
 struct config {
     struct config_http http;
+    struct config_tls tls;
     struct config_storage storage;
     struct config_ingest ingest;
     struct config_symbols symbols;

@@ -52,6 +52,12 @@ static const struct config_key KEYS[] = {
     NUMBER(http, read_ms, "4000", 10, 600000, "A query that takes longer is given up."),
     SIZE(http, read_bytes, "64M", 1 * M, 16 * G, "Memory one query may take."),
 
+    TEXT(tls, certificate, "",
+         "PEM file, the server's first, then those between; read anew on SIGHUP. Empty: plain "
+         "HTTP."),
+    TEXT(tls, key, "", "PEM file of its key, not readable by everybody; read anew on SIGHUP."),
+    TEXT(tls, priorities, "", "GnuTLS priorities; empty: TLS 1.2 and 1.3 with AEAD ciphers."),
+
     TEXT(storage, dir, "/var/lib/stallsym", "Folder of database, symbol store and spool."),
     CHOICE(storage, backend, "sqlite", "sqlite memory", "memory keeps nothing: for trying out."),
     CHOICE(storage, synchronous, "full", "full normal", "normal may lose the last second."),

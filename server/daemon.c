@@ -486,7 +486,10 @@ static enum err start_door(struct daemon *d, struct error *err)
                                    .buffered_bytes = c->buffered_bytes,
                                    .metrics_open = c->metrics_open,
                                    .cors_origins = c->cors_origins,
-                                   .trusted_proxies = c->trusted_proxies};
+                                   .trusted_proxies = c->trusted_proxies,
+                                   .tls_certificate = d->config->tls.certificate,
+                                   .tls_key = d->config->tls.key,
+                                   .tls_priorities = d->config->tls.priorities};
     d->services = (struct services){.storage = d->storage,
                                     .blobs = d->blobs,
                                     .writer = d->writer,
@@ -564,6 +567,8 @@ enum err daemon_reload(struct daemon *d, const struct config *config, struct err
         log_set_level(level);
     bool changed;
     enum err rc = live_rules_reload(d->rules, &changed, err);
+    if (rc == ERR_OK)
+        rc = http_server_reload_tls(d->door, err);
     return rc == ERR_OK ? http_server_reload_tokens(d->door, err) : rc;
 }
 

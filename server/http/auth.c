@@ -214,7 +214,7 @@ enum auth_result auth_check(struct auth *a, const char *authorization, const cha
     pthread_mutex_lock(&a->lock);
     const struct token *t = find_hash(a->tokens, hash);
     struct failures *f = bucket_of(a, client, now_mono_ms);
-    if (is_full(f) && (!t || (t->scopes & ~SCOPE_INGEST))) {
+    if (!t && is_full(f)) {
         result = AUTH_THROTTLED;
     } else if (!t) {
         f->level_ms += AUTH_FAILURE_MS;

@@ -5,10 +5,10 @@
  *
  * Invariants: only SHA-256 hashes of tokens are known here; every known hash is compared, each in
  * constant time. The admin scope holds every other one. Wrong tokens are counted by client address:
- * past AUTH_FAILURES_BURST of them (one is forgiven every AUTH_FAILURE_MS) that address is
- * throttled: no token with more than the ingest scope is taken from it, so that tokens worth
- * guessing cannot be guessed, while devices that share an address with somebody who tries still
- * deliver.
+ * past AUTH_FAILURES_BURST of them (one is forgiven every AUTH_FAILURE_MS) further wrong ones from
+ * there are told to wait. A token that is known always passes: it has 315 random bits, so what is
+ * held back is load and noise, and nobody who shares an address with somebody who tries may be locked
+ * out.
  *
  * Threads: any; a lock inside. Memory: auth_new/auth_free; an identity's bundle_id lives in the
  * caller's arena.

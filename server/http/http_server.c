@@ -27,6 +27,7 @@
 #include "server/http/http_door.h"
 #include "server/http/http_intake.h"
 #include "server/http/http_request.h"
+#include "server/http/tls.h"
 
 #define CONNECTION_MEMORY ((size_t)64 << 10) /* headers and read buffer of one connection */
 #define LISTEN_BACKLOG    1024
@@ -44,6 +45,7 @@ struct http_server {
     struct MHD_Daemon *daemon;
     int listen_fd;
     uint16_t port;
+    bool tls;
 };
 
 static const char ABORTED[] = "{\"type\":\"about:blank\",\"title\":\"Service Unavailable\","
@@ -253,10 +255,10 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *connection, c
                                  const char *method, const char *version, const char *upload_data,
                                  size_t *upload_data_size, void **con_cls)
 {
+    const struct http_server *s = cls;
     struct http_request *r = *con_cls;
     enum http_step step;
     size_t used = 0;
-    (void)cls;
     (void)url;
     (void)version;
     if (!r)
@@ -266,7 +268,8 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *connection, c
     } else if (*upload_data_size > 0) {
         step = http_intake_body(r, upload_data, *upload_data_size, &used);
         *upload_data_size -= used;
-        if (step == STEP_READ && *upload_data_size == 0 && broke_off(connection, r))
+        /* With TLS what is left of the body may be in its buffers. */
+        if (step == STEP_READ && *upload_data_size == 0 && !s->tls && broke_off(connection, r))
             step = STEP_CLOSE;
     } else {
         step = http_intake_end(r);
@@ -349,9 +352,33 @@ static enum err open_socket(struct http_server *s, const struct http_options *o,
     return ERR_OK;
 }
 
+static enum err start_tls(struct http_server *s, const struct http_options *o, struct error *err)
+{
+    bool certificate = o->tls_certificate && *o->tls_certificate;
+    bool key = o->tls_key && *o->tls_key;
+    if (certificate != key)
+        return error_set(err, ERR_INVALID,
+                         "[tls] certificate and key are given together or not at all");
+    if (!certificate)
+        return ERR_OK;
+    if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+        return error_set(err, ERR_UNSUPPORTED, "this libmicrohttpd was built without TLS");
+    if (o->tls_priorities && *o->tls_priorities &&
+        tls_check_priorities(o->tls_priorities, err) != ERR_OK)
+        return ERR_INVALID;
+    enum err rc = tls_start(o->tls_certificate, o->tls_key, clock_wall_ms(), err);
+    s->tls = rc == ERR_OK;
+    return rc;
+}
+
 static enum err start_daemon(struct http_server *s, const struct http_options *o, struct error *err)
 {
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    intptr_t pool = o->threads > 1 ? (intptr_t)o->threads : 0; /* 0: no pool */
+    const char *priorities =
+        o->tls_priorities && *o->tls_priorities ? o->tls_priorities : TLS_PRIORITIES;
+    if (s->tls)
+        flags |= MHD_USE_TLS;
     struct MHD_OptionItem items[] = {
         {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)on_log, NULL},
         {MHD_OPTION_LISTEN_SOCKET, s->listen_fd, NULL},
@@ -363,7 +390,10 @@ static enum err start_daemon(struct http_server *s, const struct http_options *o
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_target, s},
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_over, s},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, s},
-        {o->threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, (intptr_t)o->threads, NULL},
+        {MHD_OPTION_THREAD_POOL_SIZE, pool, NULL},
+        /* The last two are looked at only when there is TLS. */
+        {s->tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, 0, (void *)(uintptr_t)priorities},
+        {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, tls_callback()},
         {MHD_OPTION_END, 0, NULL},
     };
     sigset_t all, before;
@@ -385,7 +415,9 @@ enum err http_server_start(const struct http_options *options, const struct serv
     if (!s)
         return error_set(err, ERR_NO_MEMORY, "no memory for the HTTP server");
     s->listen_fd = -1;
-    enum err rc = http_door_new(options, services, &io, &s->door, err);
+    enum err rc = start_tls(s, options, err);
+    if (rc == ERR_OK)
+        rc = http_door_new(options, services, &io, &s->door, err);
     if (rc == ERR_OK)
         rc = open_socket(s, options, err);
     if (rc == ERR_OK)
@@ -399,6 +431,8 @@ enum err http_server_start(const struct http_options *options, const struct serv
     if (s->door)
         http_door_close_readers(s->door);
     http_door_unref(s->door);
+    if (s->tls)
+        tls_stop();
     free(s);
     return rc;
 }
@@ -418,6 +452,11 @@ enum err http_server_reload_tokens(struct http_server *s, struct error *err)
     return http_door_reload_tokens(s->door, err);
 }
 
+enum err http_server_reload_tls(struct http_server *s, struct error *err)
+{
+    return s->tls ? tls_reload(clock_wall_ms(), clock_mono_ms(), err) : ERR_OK;
+}
+
 void http_server_stop(struct http_server *s, int64_t wait_ms)
 {
     if (!s)
@@ -432,6 +471,8 @@ void http_server_stop(struct http_server *s, int64_t wait_ms)
     if (!idle && !http_door_wait_idle(s->door, clock_mono_ms() + LAST_ANSWERS_MS))
         log_warn("requests were cut off", "after_ms=%lld", (long long)(wait_ms + LAST_ANSWERS_MS));
     MHD_stop_daemon(s->daemon);
+    if (s->tls)
+        tls_stop();
     http_door_close_readers(s->door);
     http_door_unref(s->door);
     free(s);

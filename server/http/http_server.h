@@ -35,6 +35,9 @@ struct http_options {
     bool metrics_open;     /* /metrics without a token */
     const char *cors_origins; /* blank-separated, "" */
     const char *trusted_proxies;
+    const char *tls_certificate; /* PEM files; "" or NULL: plain HTTP */
+    const char *tls_key;
+    const char *tls_priorities; /* "": TLS_PRIORITIES */
 };
 
 enum err http_server_start(const struct http_options *options, const struct services *services,
@@ -46,5 +49,7 @@ void http_server_quiesce(struct http_server *s);
 void http_server_stop(struct http_server *s, int64_t wait_ms);
 /* Reads the tokens anew (start, and after a change). */
 enum err http_server_reload_tokens(struct http_server *s, struct error *err);
+/* Reads certificate and key anew; on failure the old ones stay. */
+enum err http_server_reload_tls(struct http_server *s, struct error *err);
 
 #endif
