@@ -1,7 +1,9 @@
 /*
  * read_stand_ins - which symbol files stand in for others.
  *
- * Purpose: for the resolver, and to be shown. Invariants, threads, memory: as storage_read.h says.
+ * Purpose: for the resolver, and to be shown.
+ *
+ * Invariants: as storage_read.h says. Threads, memory: so, too.
  */
 #ifndef STALLSYM_STORAGE_READ_STAND_INS_H
 #define STALLSYM_STORAGE_READ_STAND_INS_H

@@ -1,7 +1,8 @@
 """A symbol file that never comes: what was uploaded in its place is offered, accepted, shown as approximate,
 and given up when the true file arrives. Product 12, B75.
 
-Covers: server/http/api_stand_ins.c server/jobs/stand_ins.c"""
+Covers: server/http/api_stand_ins.c server/jobs/stand_ins.c storage/read_stand_ins.c
+"""
 import io, json, os, pathlib, signal, sys, time, uuid, zipfile
 
 sys.path.insert(0, os.path.dirname(__file__))
