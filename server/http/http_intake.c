@@ -45,7 +45,9 @@ static bool framing_is_sound(struct http_request *r, const struct http_head *hea
     const char *coding = head->header(head->ctx, "Transfer-Encoding");
     r->chunked = codings > 0;
     r->has_body = r->chunked;
-    if (lengths > 1 || codings > 1 || (lengths && codings))
+    if (head->blank_in_name)
+        http_problem(r, 400, "a header's name has a blank in it");
+    else if (lengths > 1 || codings > 1 || (lengths && codings))
         http_problem(r, 400, "the request says twice how long its body is");
     else if (coding && strcasecmp(coding, "chunked") != 0)
         http_problem(r, 400, "Transfer-Encoding other than chunked is not read");

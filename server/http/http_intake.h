@@ -23,6 +23,7 @@
 
 /* How headers are asked for. */
 struct http_head {
+    bool blank_in_name; /* of a header */
     const char *method;
     const char *(*header)(void *ctx, const char *name); /* the first of that name, NULL */
     const char *(*last)(void *ctx, const char *name);   /* the last one, which no client wrote when

@@ -214,6 +214,16 @@ static const char *find_last_header(void *ctx, const char *name)
     return h->last;
 }
 
+/* "Content-Length : 5" is a length to some and nothing to others (RFC 9112, 5.1). */
+static enum MHD_Result look_at_name(void *ctx, enum MHD_ValueKind kind, const char *key,
+                                    const char *value)
+{
+    (void)kind;
+    (void)value;
+    *(bool *)ctx |= key[strcspn(key, " \t\r\n")] != 0;
+    return MHD_YES;
+}
+
 static enum http_step head_of(struct MHD_Connection *connection, struct http_request *r,
                               const char *method)
 {
@@ -228,6 +238,7 @@ static enum http_step head_of(struct MHD_Connection *connection, struct http_req
         .ctx = &ctx,
         .peer = info ? info->client_addr : NULL,
     };
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at_name, &head.blank_in_name);
     r->head_seen = true;
     return http_intake_head(r, &head);
 }
