@@ -23,13 +23,6 @@ void histogram_done(struct histogram *h)
     memset(h, 0, sizeof(*h));
 }
 
-void histogram_clear(struct histogram *h)
-{
-    h->count = 0;
-    h->total = 0;
-    h->failed = false;
-}
-
 /* The first 2 * SUB values have buckets of their own; from there each power of two has SUB. */
 uint32_t histogram_bucket(int64_t value_ms)
 {

@@ -42,8 +42,6 @@ struct histogram {
 
 void histogram_init(struct histogram *h);
 void histogram_done(struct histogram *h);
-/* Empties it; the memory stays. */
-void histogram_clear(struct histogram *h);
 
 bool histogram_add(struct histogram *h, int64_t value_ms, uint64_t times);
 bool histogram_merge(struct histogram *h, const struct histogram *other);

@@ -19,8 +19,6 @@
 #define USAGE_FOREGROUND_MAX                                                                       \
     ((int64_t)100000000000) /* ms of an item: some thousand days of devices */
 #define USAGE_LAUNCHES_MAX ((int64_t)1000000)
-/* Sums do not grow further. */
-#define USAGE_SUM_MAX ((int64_t)4000000000000000000)
 
 struct op_usage_item {
     uint8_t id_hash[16]; /* usage_id_hash() */

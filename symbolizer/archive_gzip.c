@@ -1,6 +1,7 @@
 #include "symbolizer/archive_gzip.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,6 @@
 #include <zlib.h>
 
 #define WINDOW     ((size_t)256 << 10)
-#define GZIP_MAGIC "\x1f\x8b\x08"
 #define WBITS_GZIP (15 + 16) /* zlib: the largest window, with a gzip header and trailer */
 
 struct archive_gzip {
@@ -20,11 +20,6 @@ struct archive_gzip {
     uint8_t in[WINDOW];
     uint8_t out[WINDOW];
 };
-
-bool archive_gzip_recognize(const void *head, size_t len)
-{
-    return len >= 3 && memcmp(head, GZIP_MAGIC, 3) == 0;
-}
 
 enum err archive_gzip_open(int fd, struct archive_gzip **ret, struct error *err)
 {

@@ -12,14 +12,12 @@
 #ifndef STALLSYM_SYMBOLIZER_ARCHIVE_GZIP_H
 #define STALLSYM_SYMBOLIZER_ARCHIVE_GZIP_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
 
 struct archive_gzip;
 
-bool archive_gzip_recognize(const void *head, size_t len);
 enum err archive_gzip_open(int fd, struct archive_gzip **ret, struct error *err);
 void archive_gzip_close(struct archive_gzip *g);
 /* The next piece of contents, valid until the next call; 0 bytes at the end. */

@@ -12,7 +12,6 @@
 #define SECTION_64     80
 #define NLIST_SIZE     12
 #define NLIST_64       16
-#define UUID_LC_SIZE   24
 #define DSYM_SEGMENT   "__DWARF"
 #define REDACTED       "<redacted>"
 #define FOUR_GIGABYTES ((uint64_t)1 << 32)

@@ -28,14 +28,6 @@ const struct config_setting_info CONFIG_INFO[CONFIG_SETTINGS] = {
     [CONFIG_REFRESH_S] = {"refresh_s", CONFIG_NUMBER, 60, 7 * DAY_S, 3600},
 };
 
-enum config_setting config_setting_parse(const char *name)
-{
-    enum config_setting s = 0;
-    while (s < CONFIG_SETTINGS && strcmp(CONFIG_INFO[s].name, name) != 0)
-        s++;
-    return s;
-}
-
 static void put(struct config_values *to, const struct config_values *from)
 {
     for (int s = 0; s < CONFIG_SETTINGS; s++) {

@@ -101,7 +101,4 @@ enum err remote_config_check(const struct remote_config *config, struct error *e
 void remote_config_of(const struct remote_config *config, const struct config_client *client,
                       struct config_values *ret, size_t *ret_rule);
 
-/* CONFIG_SETTINGS: no such name. */
-enum config_setting config_setting_parse(const char *name);
-
 #endif

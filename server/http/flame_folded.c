@@ -55,8 +55,10 @@ void flame_folded(const struct flame *f, struct buf *out)
         cut_path(&path, ends, depth);
         if (depth == room) {
             size_t *larger = realloc(ends, 2 * room * sizeof(*ends));
-            if (!larger)
+            if (!larger) {
+                out->failed = true;
                 break;
+            }
             ends = larger;
             room *= 2;
         }

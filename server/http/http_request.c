@@ -271,11 +271,6 @@ bool http_enter(struct http_request *r)
     return false;
 }
 
-void http_leave(struct http_request *r)
-{
-    http_door_leave(r->door);
-}
-
 static enum err job_run(struct read_job *job, const struct read_tools *tools, struct error *err)
 {
     struct http_request *r = job->user;

@@ -164,9 +164,9 @@ void http_drop(struct http_request *r);
 bool http_sleep(struct http_request *r);
 void http_wake(struct http_request *r);
 
-/* Entering the door's gate on behalf of a deferred request; false: it was dropped, touch nothing. */
+/* Entering the door's gate (http_door_leave() is the way out) on behalf of a deferred request; false:
+ * it was dropped, touch nothing. */
 bool http_enter(struct http_request *r);
-void http_leave(struct http_request *r);
 
 /* Runs `read` on a reader's thread; then `then` there, inside the gate; NULL replies with the error
  * if there was one, and finishes. Defers the request if it is not yet. */

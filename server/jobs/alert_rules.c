@@ -36,11 +36,6 @@ struct reading {
     bool no_memory;
 };
 
-const char *target_kind_name(enum target_kind kind)
-{
-    return TARGET_NAMES[kind];
-}
-
 /* --- reading values --------------------------------------------------------------------------- */
 
 static bool refuse(struct reading *r, const char *reason, const char *path, ...)
@@ -344,7 +339,7 @@ static bool read_all(struct reading *r, json_t *root)
             return false;
         out->target_count++;
     }
-    if (!read_owners(r, json_object_get(root, "owners")))
+    if (r->no_memory || !read_owners(r, json_object_get(root, "owners")))
         return false;
     for (size_t i = 0; i < json_array_size(rules) && !r->no_memory; i++) {
         if (!read_rule(r, json_array_get(rules, i), i))

@@ -101,6 +101,5 @@ uint64_t alert_rules_least(const struct alert_rules *r, enum alert_kind kind);
 const struct target_list *alert_rules_route(const struct alert_rules *r,
                                             const struct alert_rule *rule, const char *owner);
 const struct alert_target *alert_rules_target(const struct alert_rules *r, const char *name);
-const char *target_kind_name(enum target_kind kind);
 
 #endif

@@ -34,15 +34,16 @@
 #include "base/thread.h"
 #include "server/jobs/epoch_learn.h"
 
-#define PAGE        128
-#define PAGE_ARENA  ((size_t)128 << 20)
-#define OP_ARENA    ((size_t)1 << 20)
-#define WORK_ARENA  ((size_t)256 << 20)
-#define LOOK_MS     30000
-#define RETRY_MS    5000
-#define BUSY_MS     50
-#define HOUR_MS     INT64_C(3600000)
-#define SAVE_STACKS 8192 /* without a change, after which the position is written */
+#define PAGE         128
+#define PAGE_ARENA   ((size_t)128 << 20)
+#define OP_ARENA     ((size_t)1 << 20)
+#define WORK_ARENA   ((size_t)256 << 20)
+#define LOOK_MS      30000
+#define RETRY_MS     5000
+#define BUSY_MS      50
+#define HOUR_MS      INT64_C(3600000)
+#define QUOTED_BYTES 300  /* of a bundle id, for the log */
+#define SAVE_STACKS  8192 /* without a change, after which the position is written */
 
 _Static_assert(PART_KEY_SIZE == CLUSTER_KEY_SIZE, "a part's key is a cluster's");
 _Static_assert(CLUSTER_APP < CLUSTER_KINDS_OF_CAUSES &&
@@ -246,6 +247,7 @@ static enum err learn(struct epochs *e, struct cluster_work_row *w, struct error
 {
     struct epoch_figures f = {.stacks = 0};
     struct stack_floor floor;
+    char quoted[QUOTED_BYTES];
     int64_t begun = clock_mono_ms();
     enum err rc = keyer_begin(e->keyer, e->rules, err);
     if (!rc && w->kind == CLUSTER_WORK_ALIGN)
@@ -258,8 +260,8 @@ static enum err learn(struct epochs *e, struct cluster_work_row *w, struct error
         log_info("second stage",
                  "app=%s stacks=%zu parts=%zu plumbing=%zu merges=%zu undone=%zu "
                  "related=%zu ms=%" PRId64,
-                 w->bundle_id, f.stacks, f.parts, f.plumbing, f.merges, f.undone, f.related,
-                 clock_mono_ms() - begun);
+                 log_quote(w->bundle_id, quoted, sizeof(quoted)), f.stacks, f.parts, f.plumbing,
+                 f.merges, f.undone, f.related, clock_mono_ms() - begun);
     return rc;
 }
 
@@ -267,6 +269,7 @@ static enum err do_work(struct epochs *e, struct cluster_work_row *w, struct err
 {
     enum err rc = ERR_OK;
     bool whole = w->cluster_id == 0;
+    char quoted[QUOTED_BYTES];
     if (w->phase == CLUSTER_PHASE_ALIGN && *w->rules_version &&
         strcmp(w->rules_version, rules_version(e->rules)) != 0) {
         w->phase = whole ? CLUSTER_PHASE_LEARN : CLUSTER_PHASE_ALIGN;
@@ -287,7 +290,8 @@ static enum err do_work(struct epochs *e, struct cluster_work_row *w, struct err
         rc = save(e, w, true, err);
     if (!rc && whole)
         log_info("clusters are up to date", "app=%s work=%s stacks=%" PRIu64 " changed=%" PRIu64,
-                 w->bundle_id, KINDS[w->kind], w->seen, w->changed);
+                 log_quote(w->bundle_id, quoted, sizeof(quoted)), KINDS[w->kind], w->seen,
+                 w->changed);
     return rc;
 }
 
@@ -337,6 +341,7 @@ static enum err look_at_rules(struct epochs *e, const struct cluster_app_row *ap
                               struct error *err)
 {
     bool outdated = false;
+    char quoted[QUOTED_BYTES];
     enum err rc = ERR_OK;
     pthread_mutex_lock(&e->lock);
     bool look = e->look_at_rules;
@@ -350,7 +355,7 @@ static enum err look_at_rules(struct epochs *e, const struct cluster_app_row *ap
             rc = ask(e, CLUSTER_WORK_RECLUSTER, apps[i].bundle_id, err);
         else
             log_warn("clusters were made by other rules", "app=%s do=\"POST /v1/admin/recluster\"",
-                     apps[i].bundle_id);
+                     log_quote(apps[i].bundle_id, quoted, sizeof(quoted)));
     }
     pthread_mutex_lock(&e->lock);
     e->outdated = outdated && !e->options.on_change;
