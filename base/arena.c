@@ -24,6 +24,7 @@ void arena_init(struct arena *a, size_t limit)
     a->block = NULL;
     a->used = 0;
     a->limit = limit;
+    a->capped = false;
 }
 
 static void free_blocks(struct arena_block *b)
@@ -48,6 +49,7 @@ void arena_reset(struct arena *a)
 {
     struct arena_block *b = a->block;
     a->used = 0;
+    a->capped = false;
     if (!b)
         return;
     while (b->older) {
@@ -97,13 +99,17 @@ static struct arena_block *block_new(struct arena *a, size_t size)
 
 void *arena_alloc(struct arena *a, size_t size)
 {
-    if (size > SIZE_MAX - ALIGNMENT)
+    if (size > SIZE_MAX - ALIGNMENT) {
+        a->capped = true;
         return NULL;
+    }
     size_t rounded = (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
     if (rounded == 0)
         rounded = ALIGNMENT;
-    if (rounded > a->limit - (a->used < a->limit ? a->used : a->limit))
+    if (rounded > a->limit - (a->used < a->limit ? a->used : a->limit)) {
+        a->capped = true;
         return NULL;
+    }
     struct arena_block *b = a->block;
     if (!b || b->size - b->used < rounded) {
         b = block_new(a, rounded);
@@ -121,7 +127,7 @@ void *arena_array(struct arena *a, size_t count, size_t size)
 {
     size_t total;
     if (__builtin_mul_overflow(count, size, &total))
-        return NULL;
+        total = SIZE_MAX; /* refused by any limit */
     return arena_alloc(a, total);
 }
 

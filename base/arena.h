@@ -5,8 +5,8 @@
  * arena makes each of them a pointer bump and frees them together.
  *
  * Invariants: allocations are zeroed and aligned to 16 bytes. The sum of all allocations never
- * passes `limit`; past it (or when malloc fails) the answer is NULL. arena_reset() keeps the first
- * block for the next use.
+ * passes `limit`; past it (or when malloc fails) the answer is NULL; `capped` tells the first from
+ * the second. arena_reset() keeps the first block for the next use.
  *
  * Threads: one owner at a time. Memory: everything handed out dies with reset or done.
  */
@@ -22,6 +22,7 @@ struct arena {
     struct arena_block *block; /* the block in use; older ones hang behind it */
     size_t used;               /* bytes handed out since init or reset */
     size_t limit;
+    bool capped; /* something was refused by the limit since init or reset */
 };
 
 /* No allocation yet. `limit` in bytes, 0 is not allowed. */

@@ -26,6 +26,7 @@ void buf_clear(struct buf *b)
 {
     b->len = 0;
     b->failed = false;
+    b->capped = false;
     if (b->data)
         b->data[0] = 0;
 }
@@ -43,6 +44,7 @@ char *buf_take(struct buf *b, size_t *ret_len)
 char *buf_reserve(struct buf *b, size_t len)
 {
     if (b->failed || len > b->limit - b->len) {
+        b->capped = b->capped || !b->failed;
         b->failed = true;
         return NULL;
     }

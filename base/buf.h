@@ -24,6 +24,7 @@ struct buf {
     size_t cap;
     size_t limit;
     bool failed;
+    bool capped; /* failed by the limit, not by the machine */
 };
 
 void buf_init(struct buf *b, size_t limit);

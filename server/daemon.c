@@ -468,7 +468,8 @@ static enum err start_spooler(struct daemon *d, struct error *err)
     struct spooler_options options = {.chunk_bytes = c->spool_chunk_bytes,
                                       .chunks = c->spool_chunks,
                                       .upload_bytes = d->config->http.upload_bytes,
-                                      .free_bytes_min = c->free_bytes_min};
+                                      .free_bytes_min = c->free_bytes_min,
+                                      .metrics = d->metrics};
     return spooler_start(d->blobs, &options, &d->spooler, err);
 }
 

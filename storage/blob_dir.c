@@ -16,6 +16,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "storage/blob_stage.h"
 
 #define DIR_MODE      0750
@@ -448,6 +449,24 @@ enum err blob_store_spool_create(struct blob_store *b, char *ret_name, size_t na
     memcpy(ret_name, name, strlen(name) + 1);
     *ret_fd = fd;
     return ERR_OK;
+}
+
+enum err blob_store_probe_spool(struct blob_store *b, struct error *err)
+{
+    static const char text[] = "probe\n";
+    char name[SPOOL_NAME];
+    struct error ignored;
+    int fd = -1;
+    enum err rc = blob_store_spool_create(b, name, sizeof(name), &fd, err);
+    if (rc)
+        return rc;
+    rc = file_write(fd, text, sizeof(text) - 1, "a spool file", err);
+    if (!rc && fsync(fd))
+        rc = error_errno(err, errno, "cannot sync a spool file");
+    if (close(fd) && !rc)
+        rc = error_errno(err, errno, "cannot write a spool file");
+    enum err removed = blob_store_remove_spool(b, name, rc ? &ignored : err);
+    return rc ? rc : removed;
 }
 
 enum err blob_store_remove_index(struct blob_store *b, const struct uuid *uuid, struct error *err)

@@ -81,6 +81,8 @@ enum err blob_store_spool_create(struct blob_store *b, char *ret_name, size_t na
 enum err blob_store_remove_index(struct blob_store *b, const struct uuid *uuid, struct error *err);
 enum err blob_store_remove_object(struct blob_store *b, const uint8_t sha256[SHA256_SIZE],
                                   struct error *err);
+/* Writes, syncs and removes a spool file: can uploads be written? */
+enum err blob_store_probe_spool(struct blob_store *b, struct error *err);
 enum err blob_store_remove_spool(struct blob_store *b, const char *name, struct error *err);
 /* Removes spool files whose name `keep` does not know (after a crash). */
 enum err blob_store_sweep_spool(struct blob_store *b, bool (*keep)(void *ctx, const char *name),

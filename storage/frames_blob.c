@@ -231,13 +231,21 @@ enum err frames_blob_decode(const struct raw_stack *raw, const void *data, size_
 {
     struct decoder d = {cursor_of(data, len), name_text, ctx, arena};
     enum err rc = ERR_OK;
-    if (cursor_u8(&d.c) != VERSION || cursor_uleb(&d.c) != raw->count || d.c.overrun)
+    uint64_t count = cursor_u8(&d.c) == VERSION ? cursor_uleb(&d.c) : UINT64_MAX;
+    if ((count != raw->count && count != 0) || d.c.overrun)
         return damaged(err);
     struct resolved_frame *frames = arena_array(arena, raw->count + 1, sizeof(*frames));
     if (!frames)
         return error_set(err, ERR_NO_MEMORY, "no memory for frames");
-    for (size_t i = 0; i < raw->count && !rc; i++)
-        rc = get_raw_frame(&d, &raw->frames[i], &frames[i], err);
+    for (size_t i = 0; i < raw->count && !rc; i++) {
+        if (count > 0)
+            rc = get_raw_frame(&d, &raw->frames[i], &frames[i], err);
+        else /* given up as a whole, see the header */
+            frames[i] = (struct resolved_frame){.raw = raw->frames[i],
+                                                .status = FRAME_NO_SYMBOLS,
+                                                .image = raw->frames[i].image,
+                                                .offset = raw->frames[i].offset};
+    }
     if (!rc && (d.c.overrun || cursor_left(&d.c) > 0))
         rc = damaged(err);
     if (rc)

@@ -6,7 +6,8 @@
  * or in the raw stack: the dictionary grows by what symbol files say, never by what clients do.
  *
  * Invariants: decoding what was encoded, with the same dictionary and the same raw stack, gives
- * equal frames. Damaged bytes are ERR_FORMAT.
+ * equal frames. Damaged bytes are ERR_FORMAT. No frames at all stand for a stack that was given up as
+ * a whole: decoded, its frames have no symbols.
  *
  * Threads: none of its own. Memory: decoded frames live in the caller's arena.
  */

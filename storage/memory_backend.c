@@ -152,7 +152,6 @@ static enum err mem_open(const struct storage_options *o, struct storage **ret, 
     if (!m)
         return mem_no_memory(err);
     m->base.backend = &storage_backend_memory;
-    m->retry_days = o->retry_days;
     m->daily_values = o->daily_values;
     pthread_mutex_init(&m->lock, NULL);
     arena_init(&m->arena, ARENA_LIMIT);

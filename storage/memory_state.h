@@ -316,7 +316,7 @@ struct mem_state {
 
 struct mem_storage {
     struct storage base;
-    uint32_t retry_days, daily_values;
+    uint32_t daily_values;
     struct arena arena;     /* everything rows point to */
     struct mem_state *work; /* the writer's */
     bool in_group;

@@ -116,8 +116,7 @@ enum err mem_claim_id(struct mem_storage *m, const uint8_t id_hash[REPORT_ID_HAS
     *ret_duplicate = false;
     for (size_t i = 0; i < s->ids_count; i++) {
         const struct mem_id *id = &s->ids[i];
-        if (id->day >= day - (int32_t)m->retry_days && id->day <= day + 1 &&
-            memcmp(id->hash, id_hash, sizeof(id->hash)) == 0) {
+        if (memcmp(id->hash, id_hash, sizeof(id->hash)) == 0) {
             *ret_duplicate = true;
             return ERR_OK;
         }

@@ -56,7 +56,6 @@ static enum err init_memory(struct sqlite_storage *s, const struct storage_optio
         return error_set(err, ERR_NO_MEMORY, "no memory for the storage");
     s->conn_options = (struct sql_conn_options){s->path, true, o->busy_ms};
     s->synchronous_full = o->synchronous_full;
-    s->retry_days = o->retry_days;
     s->daily_values = o->daily_values;
     return ERR_OK;
 }

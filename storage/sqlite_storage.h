@@ -33,12 +33,14 @@
 
 struct fold;
 
+/* One a day of the retry window; a clock that jumps leaves others. */
+#define REPORT_DAYS_MAX 256
+
 struct sqlite_storage {
     struct storage base;
     char *path;
     struct sql_conn_options conn_options;
     bool synchronous_full;
-    uint32_t retry_days;
     uint32_t daily_values;
     int version_before;
 
@@ -55,7 +57,8 @@ struct sqlite_storage {
     struct resolved_set resolved;    /* sqlite_life.h */
     int64_t next_report, next_stack; /* written to `sequences` at commit */
     int64_t stored_report, stored_stack;
-    int64_t first_day, last_day; /* no report id is remembered outside of these days */
+    int64_t days[REPORT_DAYS_MAX]; /* those that report ids are remembered of */
+    size_t day_count;
 
     pthread_mutex_t checkpoint_lock;
     struct sql_conn checkpoint_conn;
@@ -106,6 +109,8 @@ enum err sqlite_write_symbol_delete(struct sqlite_storage *s, struct write_op *o
 enum err sqlite_write_token(struct sqlite_storage *s, struct write_op *op, struct error *err);
 enum err sqlite_write_token_revoke(struct sqlite_storage *s, struct write_op *op,
                                    struct error *err);
+/* The days that have report ids, from the database. */
+enum err sqlite_read_days(struct sqlite_storage *s, struct error *err);
 enum err sqlite_write_expire(struct sqlite_storage *s, struct write_op *op, struct error *err);
 enum err sqlite_write_give_up(struct sqlite_storage *s, struct write_op *op, struct error *err);
 enum err sqlite_write_usage(struct sqlite_storage *s, struct write_op *op, struct error *err);

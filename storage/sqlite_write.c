@@ -85,13 +85,17 @@ static enum err read_sequences(struct sqlite_storage *s, struct error *err)
     return ERR_OK;
 }
 
-static enum err read_days(struct sqlite_storage *s, struct error *err)
+enum err sqlite_read_days(struct sqlite_storage *s, struct error *err)
 {
-    enum err rc =
-        sql_get_values(&s->conn, SQL_REPORT_ID_FIRST_DAY, NULL, 0, INT64_MAX, &s->first_day, err);
-    if (!rc)
-        rc =
-            sql_get_values(&s->conn, SQL_REPORT_ID_LAST_DAY, NULL, 0, INT64_MIN, &s->last_day, err);
+    bool row = true;
+    s->day_count = 0;
+    sqlite3_stmt *st = sql_start(&s->conn, SQL_REPORT_ID_DAYS, err, sql_int(REPORT_DAYS_MAX));
+    enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
+    while (!rc && row && s->day_count < REPORT_DAYS_MAX) {
+        s->days[s->day_count++] = sqlite3_column_int64(st, 0);
+        rc = sql_step(&s->conn, st, &row, err);
+    }
+    sql_end(st);
     return rc;
 }
 
@@ -123,7 +127,7 @@ static enum err set_up(struct sqlite_storage *s, struct error *err)
     if (!rc)
         rc = read_sequences(s, err);
     if (!rc)
-        rc = read_days(s, err);
+        rc = sqlite_read_days(s, err);
     return rc;
 }
 
@@ -147,8 +151,12 @@ enum err sqlite_begin(struct storage *base, struct error *err)
     enum err rc = s->conn.db ? ERR_OK : sqlite_writer_open(s, err);
     if (!rc)
         rc = sql_run0(&s->conn, SQL_BEGIN, err);
-    if (rc)
+    if (rc) {
+        /* A connection made while the file could not be written stays one for reading. */
+        if (rc != ERR_BUSY)
+            sql_conn_close(&s->conn);
         return rc;
+    }
     s->in_group = true;
     s->group_lost = false;
     return ERR_OK;

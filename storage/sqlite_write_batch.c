@@ -67,6 +67,19 @@ static enum err stack_of(struct batch *w, uint32_t index, int64_t received_ms,
     return ERR_OK;
 }
 
+/* Past the cap the one furthest back is no longer looked at. */
+static void add_day(struct sqlite_storage *s, int64_t day)
+{
+    size_t at = 0;
+    if (s->day_count < REPORT_DAYS_MAX) {
+        s->days[s->day_count++] = day;
+        return;
+    }
+    for (size_t i = 1; i < s->day_count; i++)
+        at = s->days[i] < s->days[at] ? i : at;
+    s->days[at] = day;
+}
+
 enum err sqlite_claim_id(struct sqlite_storage *s, const uint8_t id_hash[REPORT_ID_HASH_SIZE],
                          int64_t received_ms, int64_t report_id, bool *ret_duplicate,
                          struct error *err)
@@ -74,12 +87,15 @@ enum err sqlite_claim_id(struct sqlite_storage *s, const uint8_t id_hash[REPORT_
     struct sql_value hash = sql_blob(id_hash, REPORT_ID_HASH_SIZE);
     int64_t day = clock_day(received_ms);
     *ret_duplicate = false;
-    /* A day ahead, too: the server's clock may have been set back. */
-    for (int64_t d = day - s->retry_days; d <= day + 1; d++) {
+    bool known = false;
+    /* All days there are, whatever day it is: the server's clock may have been set back, or ahead. */
+    for (size_t i = 0; i < s->day_count; i++) {
         int64_t seen = 0;
-        if (d == day || d < s->first_day || d > s->last_day)
+        known = known || s->days[i] == day;
+        if (s->days[i] == day)
             continue;
-        enum err rc = sql_get(&s->conn, SQL_REPORT_ID_SEEN, 0, &seen, err, sql_int(d), hash);
+        enum err rc =
+            sql_get(&s->conn, SQL_REPORT_ID_SEEN, 0, &seen, err, sql_int(s->days[i]), hash);
         if (rc)
             return rc;
         if (seen) {
@@ -92,8 +108,8 @@ enum err sqlite_claim_id(struct sqlite_storage *s, const uint8_t id_hash[REPORT_
     if (rc)
         return rc;
     *ret_duplicate = sqlite3_changes(s->conn.db) == 0;
-    s->first_day = day < s->first_day ? day : s->first_day;
-    s->last_day = day > s->last_day ? day : s->last_day;
+    if (!known)
+        add_day(s, day);
     return ERR_OK;
 }
 

@@ -138,6 +138,7 @@ enum err sqlite_write_expire(struct sqlite_storage *s, struct write_op *op, stru
 {
     struct op_expire *o = &op->u.expire;
     int64_t oldest = INT64_MAX;
+    bool days = false;
     o->more = false;
     enum err rc = retire_left(s, o, err);
     if (!rc)
@@ -161,7 +162,9 @@ enum err sqlite_write_expire(struct sqlite_storage *s, struct write_op *op, stru
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !rc; i++) {
         rc = sql_run(&s->conn, tables[i].query, err, sql_int(tables[i].before),
                      sql_int(o->max_rows));
-        o->more |= !rc && sqlite3_changes64(s->conn.db) == (int64_t)o->max_rows;
+        int64_t gone = rc ? 0 : sqlite3_changes64(s->conn.db);
+        o->more |= gone == (int64_t)o->max_rows;
+        days = days || (gone > 0 && tables[i].query == SQL_REPORT_IDS_EXPIRE);
     }
-    return rc;
+    return !rc && days ? sqlite_read_days(s, err) : rc;
 }

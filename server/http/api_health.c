@@ -1,5 +1,6 @@
 #include "server/http/api.h"
 
+#include "server/http/jout.h"
 #include "server/http/problem.h"
 
 #define READY_FREE_BYTES ((uint64_t)32 << 20) /* less room on the disk than this is not ready */
@@ -7,6 +8,30 @@
 void api_healthz(struct http_request *r)
 {
     buf_puts(http_reply(r, 200, TYPE_JSON), "{\"status\":\"ok\"}");
+}
+
+/* Reports are taken: what else is wrong is told beside. */
+static void print_ready(struct http_request *r)
+{
+    static const struct {
+        enum metric_id gauge;
+        const char *words;
+    } troubles[] = {
+        {METRIC_SPOOL_FAILING, "uploads cannot be written"},
+        {METRIC_STORE_FAILING, "the symbol store cannot be written"},
+    };
+    struct jout j;
+    jout_init(&j, http_reply(r, 200, TYPE_JSON));
+    jout_object(&j, NULL);
+    jout_string(&j, "status", "ready");
+    jout_bool(&j, "recluster_due", epochs_outdated(r->services->epochs));
+    jout_array(&j, "problems");
+    for (size_t i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++) {
+        if (metrics_get(r->services->metrics, troubles[i].gauge))
+            jout_string(&j, NULL, troubles[i].words);
+    }
+    jout_end_array(&j);
+    jout_end_object(&j);
 }
 
 void api_readyz(struct http_request *r)
@@ -22,8 +47,7 @@ void api_readyz(struct http_request *r)
     else if (blob_store_free_bytes(r->services->blobs) < READY_FREE_BYTES)
         http_problem(r, 503, "the disk is almost full");
     else
-        buf_printf(http_reply(r, 200, TYPE_JSON), "{\"status\":\"ready\",\"recluster_due\":%s}",
-                   epochs_outdated(r->services->epochs) ? "true" : "false");
+        print_ready(r);
 }
 
 void api_metrics(struct http_request *r)

@@ -273,14 +273,18 @@ static enum err flush(struct fill *f, struct error *err)
     f->addresses = NULL;
     f->line_count = f->line_room = 0;
     f->frame_count = f->frame_room = f->entry_room = f->address_room = 0;
-    return f->out->failed
+    if (!f->out->failed)
+        return ERR_OK;
+    return f->out->capped
                ? error_set(err, ERR_LIMIT, "the answer is larger than %zu bytes", f->out->limit)
-               : ERR_OK;
+               : error_set(err, ERR_NO_MEMORY, "no memory for the answer");
 }
 
-static enum err no_memory(struct error *err)
+static enum err no_memory(const struct fill *f, struct error *err)
 {
-    return error_set(err, ERR_LIMIT, "the text takes too much memory");
+    return f->arena->capped || f->map_arena->capped
+               ? error_set(err, ERR_LIMIT, "the text takes too much memory")
+               : error_set(err, ERR_NO_MEMORY, "no memory for a text");
 }
 
 /* By name, then by UUID. */
@@ -378,12 +382,12 @@ static enum err add_line(struct fill *f, const struct text_line *l, struct error
     struct text_span list = l->cut;
     uint64_t address = l->address;
     if (!arena_room(f->arena, (void **)&f->lines, f->line_count, &f->line_room, sizeof(*f->lines)))
-        return no_memory(err);
+        return no_memory(f, err);
     while (l->form != TEXT_OTHER) {
         if (l->form == TEXT_LIST && !apple_list_next(&list, &address))
             break;
         if (!frame_place(f))
-            return no_memory(err);
+            return no_memory(f, err);
         place(f, l, address, f->frame_count++);
         w.count++;
         if (l->form != TEXT_LIST)

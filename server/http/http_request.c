@@ -44,6 +44,8 @@ struct http_request *http_request_new(struct http_door *door, const char *target
     enum err rc = query_parse(target, &r->arena, &r->query, &err);
     if (rc == ERR_LIMIT)
         http_problem(r, 404, "%s", err.text);
+    else if (rc == ERR_NO_MEMORY)
+        http_problem(r, 503, "%s", err.text);
     else if (rc != ERR_OK)
         http_problem(r, 400, "%s", err.text);
     return r;

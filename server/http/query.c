@@ -25,7 +25,8 @@ static enum err decode(const char *text, size_t len, bool plus, struct arena *ar
     char *out = arena_alloc(arena, len + 1);
     size_t n = 0;
     if (!out)
-        return error_set(err, ERR_LIMIT, "request target is too large");
+        return arena->capped ? error_set(err, ERR_LIMIT, "request target is too large")
+                             : error_set(err, ERR_NO_MEMORY, "no memory for a request");
     for (size_t i = 0; i < len; i++) {
         char c = text[i];
         if (c == '%') {

@@ -43,6 +43,12 @@ static struct text_process *process_now(struct survey *s)
     return &s->text->processes[s->text->process_count - 1];
 }
 
+static enum err no_memory(const struct survey *s, struct error *err)
+{
+    return s->arena->capped ? error_set(err, ERR_LIMIT, "the text takes too much memory")
+                            : error_set(err, ERR_NO_MEMORY, "no memory for a text");
+}
+
 static enum err begin_process(struct survey *s, size_t start, struct error *err)
 {
     struct apple_text *t = s->text;
@@ -51,7 +57,7 @@ static enum err begin_process(struct survey *s, size_t start, struct error *err)
                          APPLE_TEXT_PROCESSES_MAX);
     if (!arena_room(s->arena, (void **)&t->processes, t->process_count, &s->process_room,
                     sizeof(*t->processes)))
-        return error_set(err, ERR_LIMIT, "the text takes too much memory");
+        return no_memory(s, err);
     t->processes[t->process_count++] = (struct text_process){.start = start};
     s->image_room = 0;
     s->has_frames = false;
@@ -74,7 +80,7 @@ static enum err add_image(struct survey *s, const struct apple_image *from, stru
     char *name = arena_strndup(s->arena, from->name.s, from->name.len);
     if (!name || !arena_room(s->arena, (void **)&p->images, p->image_count, &s->image_room,
                              sizeof(*p->images)))
-        return error_set(err, ERR_LIMIT, "the text takes too much memory");
+        return no_memory(s, err);
     p->images[p->image_count++] =
         (struct image_entry){.uuid = from->uuid,
                              .name = name,

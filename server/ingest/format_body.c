@@ -35,7 +35,9 @@ static void read_line(struct intake *in, const struct format_body *body, const c
 {
     json_t *root = NULL;
     struct error err;
-    if (format_json_load(line, len, &root, &err) != ERR_OK) {
+    enum err rc = format_json_load(line, len, &root, &err);
+    in->no_memory = in->no_memory || rc == ERR_NO_MEMORY;
+    if (rc != ERR_OK) {
         intake_refuse_line(in, number, "", err.text);
         return;
     }

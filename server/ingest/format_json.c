@@ -19,6 +19,7 @@
 /* What a tree may take while it is read, see format_json.h. jansson asks malloc through these. */
 static _Thread_local size_t room = SIZE_MAX; /* SIZE_MAX: nobody counts */
 static _Thread_local bool refused;
+static _Thread_local bool starved; /* malloc said no; jansson's words are about the text then */
 
 #define MALLOC_OVERHEAD 8
 
@@ -29,6 +30,7 @@ static void *counted_malloc(size_t size)
         return NULL;
     }
     void *p = malloc(size);
+    starved = starved || !p;
     if (p && room != SIZE_MAX) {
         size_t taken = malloc_usable_size(p) + MALLOC_OVERHEAD;
         room -= taken < room ? taken : room;
@@ -53,7 +55,7 @@ static json_t *load_within(const char *body, size_t len, size_t max, json_error_
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, count_from_now_on);
     room = max;
-    refused = false;
+    refused = starved = false;
     json_t *root = json_loadb(body, len, LOAD_FLAGS, why);
     room = SIZE_MAX;
     return root;
@@ -133,8 +135,9 @@ enum err format_json_load(const char *body, size_t len, json_t **ret, struct err
         return error_set(err, ERR_LIMIT, "the JSON has too many values for its size");
     }
     if (!root) {
-        enum err rc =
-            json_error_code(&why) == json_error_out_of_memory ? ERR_NO_MEMORY : ERR_FORMAT;
+        if (starved || json_error_code(&why) == json_error_out_of_memory || !why.text[0])
+            return error_set(err, ERR_NO_MEMORY, "no memory for the JSON");
+        enum err rc = ERR_FORMAT;
         make_printable(why.text);
         if (why.line > 1 || memchr(body, '\n', len))
             error_set(err, rc, "not valid JSON: %s (line %d, column %d)", why.text, why.line,

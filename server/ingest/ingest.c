@@ -86,8 +86,7 @@ enum err ingest_body(const struct ingest_request *request, struct ingest_result 
         rc = error_set(err, ERR_LIMIT, "more than %zu reports in one body",
                        request->limits->reports);
     if (rc == ERR_OK && in.no_memory)
-        rc = error_set(err, ERR_LIMIT, "the body takes more memory than %zu bytes",
-                       request->limits->arena_bytes);
+        rc = intake_no_memory(&in, err);
     if (rc == ERR_OK && request->admission)
         admit(&in);
     if (rc == ERR_OK && in.report_count > 0)

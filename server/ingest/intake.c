@@ -21,6 +21,14 @@ static bool make_room(struct intake *in, void **array, size_t count, size_t *roo
 #define ROOM(in, list, n)                                                                          \
     make_room(in, (void **)&(in)->list, (in)->n##_count, &(in)->n##_room, sizeof(*(in)->list))
 
+enum err intake_no_memory(const struct intake *in, struct error *err)
+{
+    if (!in->arena->capped)
+        return error_set(err, ERR_NO_MEMORY, "no memory for the body");
+    return error_set(err, ERR_LIMIT, "the body takes more memory than %zu bytes",
+                     in->limits->arena_bytes);
+}
+
 struct report *intake_report(struct intake *in, uint32_t line)
 {
     if (!ROOM(in, reports, report))

@@ -34,10 +34,14 @@ struct intake {
     struct op_usage_item *usage; /* of a body of usage */
     size_t usage_count, usage_room;
     uint32_t sampled_out, retry_after_s;
-    bool no_memory; /* sticky: the body cost more than the arena's limit */
+    bool no_memory; /* sticky: the body cost more than the arena's limit, or malloc failed */
 };
 
 void intake_init(struct intake *in, const struct ingest_request *request, struct arena *arena);
+
+/* What `no_memory` means: ERR_LIMIT for a body that is too large, ERR_NO_MEMORY (send it again) when
+ * the machine had none. */
+enum err intake_no_memory(const struct intake *in, struct error *err);
 
 /* A new report to fill, numbered; NULL past the cap on reports or memory (no_memory tells). */
 struct report *intake_report(struct intake *in, uint32_t line);

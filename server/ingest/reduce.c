@@ -40,8 +40,7 @@ struct reduced {
 
 static enum err no_memory(struct reducer *rd)
 {
-    return error_set(rd->err, ERR_LIMIT, "the body takes more memory than %zu bytes",
-                     rd->in->limits->arena_bytes);
+    return intake_no_memory(rd->in, rd->err);
 }
 
 /* An op_batch notes one image set: reports of another one go to another batch of their app. */

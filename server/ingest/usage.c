@@ -205,8 +205,7 @@ enum err ingest_usage(const struct ingest_request *request, struct ingest_result
     if (rc == ERR_OK && in.next_index > request->limits->reports)
         rc = error_set(err, ERR_LIMIT, "more than %zu items in one body", request->limits->reports);
     if (rc == ERR_OK && in.no_memory)
-        rc = error_set(err, ERR_LIMIT, "the body takes more memory than %zu bytes",
-                       request->limits->arena_bytes);
+        rc = intake_no_memory(&in, err);
     if (rc != ERR_OK) {
         write_op_free(op);
         return rc;

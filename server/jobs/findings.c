@@ -67,7 +67,7 @@ static enum err print_cycle(const struct deadlock *d, struct arena *arena, const
 }
 
 static enum err answer(struct findings *f, const struct finding_due *due, struct write_op *op,
-                       struct op_finding *item)
+                       struct op_finding *item, struct error *ret_starved)
 {
     struct report_finding found;
     struct error err;
@@ -77,6 +77,11 @@ static enum err answer(struct findings *f, const struct finding_due *due, struct
                       : report_finding_of(f->rules, &due->report, false, f->arena, &found, &err);
     if (rc == ERR_OK && found.deadlock.found)
         rc = print_cycle(&found.deadlock, op->arena, &item->deadlock, &err);
+    /* What the machine did not have is no property of the report: it stays due. */
+    if (rc == ERR_NO_MEMORY && !f->arena->capped && !op->arena->capped) {
+        error_set(ret_starved, rc, "%s", err.text);
+        return rc;
+    }
     if (rc != ERR_OK) {
         log_failure("report's culprit cannot be found", due->report_id, &err);
         item->unknown = true;
@@ -139,8 +144,13 @@ static enum err look(struct findings *f, bool *ret_more, struct error *err)
         write_op_free(op);
         return error_set(err, ERR_NO_MEMORY, "no memory for findings");
     }
-    for (size_t i = 0; i < count; i++)
-        (void)answer(f, &due[i], op, &items[i]);
+    struct error starved = {.code = ERR_OK};
+    for (size_t i = 0; i < count && starved.code == ERR_OK; i++)
+        (void)answer(f, &due[i], op, &items[i], &starved);
+    if (starved.code != ERR_OK) {
+        write_op_free(op);
+        return error_set(err, starved.code, "%s", starved.text);
+    }
     op->u.findings = (struct op_findings){
         .items = items, .count = count, .refill = REFILL, .now_ms = clock_wall_ms()};
     rc = commit(f, op, err);

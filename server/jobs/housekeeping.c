@@ -17,6 +17,7 @@
  *     stacks that waited for one long enough back to the resolver;
  *   - every TRIM_EVERY_MS: memory that large bodies left behind in the allocator goes back to the
  *     system (two bodies of 8 MB had kept 290 MB for good, below a few bytes at each heap's end).
+ * What is old by the time of day is dropped by base/steady_wall.h's.
  * While the writer has a problem (a full disk) expiry is due at every look: a commit that succeeds
  * ends what /readyz says, though no client is sent here any more.
  *
@@ -35,6 +36,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/steady_wall.h"
 #include "base/thread.h"
 #include "server/jobs/stand_ins.h"
 #include "storage/hours.h"
@@ -56,6 +58,8 @@ struct housekeeping {
     struct housekeeping_options options;
     struct metrics *metrics;
     struct thread thread;
+    struct steady_wall steady; /* the thread's own */
+    int64_t doubted_ms;        /* how much of the time of day is not believed */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool stopping;
@@ -260,12 +264,13 @@ static void look_around(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms
 {
     struct index_cache_stats stats;
     char problem[64];
+    const int64_t kept_ms = wall_ms - h->doubted_ms; /* what drops nothing too early */
     tend_log(h, mono_ms);
     writer_problem(h->writer, problem, sizeof(problem));
     if ((mono_ms >= h->expire_at || *problem) && !is_stopping(h))
-        expire(h, wall_ms, mono_ms);
-    if ((h->hours_going || clock_day(wall_ms) - HOURS_DAYS > h->hours_day) && !is_stopping(h))
-        expire_hours(h, wall_ms);
+        expire(h, kept_ms, mono_ms);
+    if ((h->hours_going || clock_day(kept_ms) - HOURS_DAYS > h->hours_day) && !is_stopping(h))
+        expire_hours(h, kept_ms);
     if (mono_ms >= h->give_up_at && !is_stopping(h)) {
         choose_stand_ins(h, wall_ms);
         give_up(h, wall_ms, mono_ms);
@@ -280,13 +285,25 @@ static void look_around(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms
     metrics_set(h->metrics, METRIC_INDEXES_OPEN, (int64_t)stats.open_now);
 }
 
+/* A clock that was set wrong costs no data. */
+static void doubt_steps(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms)
+{
+    bool begins = false;
+    h->doubted_ms = wall_ms - steady_wall(&h->steady, wall_ms, mono_ms, &begins);
+    if (begins)
+        log_warn("the clock was set ahead; nothing is dropped until it stood for a day",
+                 "hours=%" PRId64, h->doubted_ms / 3600000);
+}
+
 static void *run(void *arg)
 {
     struct housekeeping *h = arg;
     pthread_mutex_lock(&h->lock);
     while (!h->stopping) {
         pthread_mutex_unlock(&h->lock);
-        look_around(h, clock_wall_ms(), clock_mono_ms());
+        int64_t wall_ms = clock_wall_ms(), mono_ms = clock_mono_ms();
+        doubt_steps(h, wall_ms, mono_ms);
+        look_around(h, wall_ms, mono_ms);
         int64_t next = clock_mono_ms() + h->options.interval_ms;
         pthread_mutex_lock(&h->lock);
         while (!h->stopping && thread_cond_wait_until(&h->changed, &h->lock, next))

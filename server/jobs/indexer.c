@@ -39,6 +39,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/steady_wall.h"
 #include "base/thread.h"
 #include "server/jobs/index_child.h"
 #include "server/jobs/index_install.h"
@@ -65,6 +66,7 @@ struct indexer {
     struct indexer_options options;
     struct metrics *metrics;
     struct symbol_keeper *keeper; /* NULL */
+    struct steady_wall steady;    /* its time; the thread's own */
     struct thread thread;
     struct storage_reader *reader;
     struct arena *arena;     /* of one upload */
@@ -535,11 +537,33 @@ static enum err keep(struct indexer *x, bool *ret_more, struct error *err)
     x->use_count = 0;
     pthread_mutex_unlock(&x->lock);
     arena_reset(x->arena);
-    enum err rc = symbol_keeper_step(x->keeper, clock_wall_ms(), clock_mono_ms(), uses, count,
-                                     x->arena, ret_more, err);
+    const int64_t mono_ms = clock_mono_ms();
+    const int64_t wall_ms = steady_wall(&x->steady, clock_wall_ms(), mono_ms, NULL);
+    enum err rc =
+        symbol_keeper_step(x->keeper, wall_ms, mono_ms, uses, count, x->arena, ret_more, err);
     if (rc != ERR_OK && rc != ERR_BUSY)
         log_trouble("the symbol store is not looked after", 0, err);
     return rc;
+}
+
+/* What /readyz tells; what failed is tried until it works again. */
+static void note_disk(struct indexer *x, bool failing)
+{
+    struct error err;
+    char quoted[sizeof(err.text) + 64];
+    if (failing != (metrics_get(x->metrics, METRIC_STORE_FAILING) == 1))
+        log_info(failing ? "the symbol store fails" : "the symbol store works again", "failing=%d",
+                 failing);
+    metrics_set(x->metrics, METRIC_STORE_FAILING, failing);
+    if (metrics_get(x->metrics, METRIC_SPOOL_FAILING) == 0)
+        return;
+    if (blob_store_probe_spool(x->blobs, &err) == ERR_OK) {
+        log_info("uploads can be written again", "store=spool");
+        metrics_set(x->metrics, METRIC_SPOOL_FAILING, 0);
+    } else {
+        log_warn("uploads cannot be written", "error=%s",
+                 log_quote(err.text, quoted, sizeof(quoted)));
+    }
 }
 
 /* Both queues in turn, so that neither holds the other up. */
@@ -555,6 +579,7 @@ static void *run(void *arg)
             log_trouble("an index has to wait", 0, &err);
         enum err uploads = upload_next(x, &more_uploads, &err);
         enum err keeping = keep(x, &more_keeping, &err);
+        note_disk(x, refits == ERR_IO || uploads == ERR_IO || keeping == ERR_IO);
         if (refits != ERR_OK || uploads != ERR_OK || keeping != ERR_OK)
             until = clock_mono_ms() + RETRY_MS;
         else

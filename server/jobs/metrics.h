@@ -47,6 +47,8 @@
     X(UPLOADS, counter, "stallsym_uploads_total", "symbol uploads received")                       \
     X(UPLOADS_FAILED, counter, "stallsym_uploads_failed_total", "symbol uploads that failed")      \
     X(UPLOADS_WAITING, gauge, "stallsym_uploads_waiting", "symbol uploads not indexed yet")        \
+    X(SPOOL_FAILING, gauge, "stallsym_spool_failing", "1: uploads cannot be written")              \
+    X(STORE_FAILING, gauge, "stallsym_symbol_store_failing", "1: symbol files cannot be written")  \
     X(SLICES_INDEXED, counter, "stallsym_slices_indexed_total", "index files written")             \
     X(OBJECT_FILES, gauge, "stallsym_object_files", "object files kept")                           \
     X(OBJECT_BYTES, gauge, "stallsym_object_bytes", "bytes of object files kept")                  \

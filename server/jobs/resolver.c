@@ -25,7 +25,8 @@
  *   - A commit that fails leaves everything pending: the next pass comes after RETRY_MS.
  *
  * Nothing is held up: a stack whose bytes are damaged, or that takes more memory than an op may
- * have, is resolved as one without frames (unmappable), and logged.
+ * have, is resolved as one without frames (unmappable), and logged. Memory that the machine did not
+ * have is no property of the stack: it stays pending, and the next pass comes after RETRY_MS.
  *
  * Locks. One, around the bell, the count of ops under way and the list of late stacks; not held
  * while anything is called.
@@ -73,6 +74,7 @@ struct piece {
     size_t count;
     struct write_op *op;
     bool incomplete; /* stacks were left out: look again */
+    bool starved;    /* the machine had no memory: not at once */
 };
 
 struct resolver {
@@ -213,7 +215,9 @@ static bool add_stack(const struct resolver *r, struct worker *w, struct piece *
     struct op_resolutions *out = &piece->op->u.resolutions;
     struct op_resolution item;
     enum err rc = resolve_stack(r, w, p, true, piece->op->arena, &item, &err);
-    if (rc == ERR_BUSY || (rc == ERR_NO_MEMORY && out->count > 0))
+    bool starved = rc == ERR_NO_MEMORY && !piece->op->arena->capped;
+    piece->starved = piece->starved || starved;
+    if (rc == ERR_BUSY || starved || (rc == ERR_NO_MEMORY && out->count > 0))
         return false; /* its neighbours may be what took the memory */
     if (rc != ERR_OK) {
         log_unreadable(p, &err);
@@ -388,7 +392,7 @@ static void count_frames(struct resolver *r)
 /* Returns whether something was left out. */
 static bool resolve_page(struct resolver *r, const struct pending_stack *stacks, size_t count)
 {
-    bool incomplete = false;
+    bool incomplete = false, starved = false;
     size_t pieces = (count + PIECE - 1) / PIECE;
     for (size_t i = 0; i < pieces; i++) {
         size_t left = count - i * PIECE;
@@ -401,6 +405,7 @@ static bool resolve_page(struct resolver *r, const struct pending_stack *stacks,
     for (size_t i = 0; i < pieces; i++) {
         struct piece *piece = &r->pieces[i];
         incomplete = incomplete || piece->incomplete || !piece->op;
+        starved = starved || piece->starved || !piece->op;
         if (piece->op && piece->op->u.resolutions.count > 0) {
             vet_piece(r, piece);
             submit(r, piece->op);
@@ -410,6 +415,12 @@ static bool resolve_page(struct resolver *r, const struct pending_stack *stacks,
         piece->op = NULL;
     }
     count_frames(r);
+    if (starved) {
+        log_warn("stacks wait for memory", "page=%zu", count);
+        pthread_mutex_lock(&r->lock);
+        r->failed = true;
+        pthread_mutex_unlock(&r->lock);
+    }
     return incomplete;
 }
 

@@ -134,10 +134,11 @@ static enum err open_again(struct spool *u, struct error *err)
     if (!blob_store_spool_path(u->owner->blobs, u->name, path, sizeof(path)))
         return error_set(err, ERR_INTERNAL, "not a name of a spool file");
     u->fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (u->fd < 0 || fstat(u->fd, &st) != 0)
+    bool lost = u->fd < 0 && errno == ENOENT;
+    if (!lost && (u->fd < 0 || fstat(u->fd, &st) != 0))
         return error_errno(err, errno, "cannot open the upload");
-    if ((uint64_t)st.st_size < u->offset)
-        return error_set(err, ERR_IO, "the upload is shorter than what was received of it");
+    if (lost || (uint64_t)st.st_size < u->offset)
+        return error_set(err, ERR_NOT_FOUND, "what was received of the upload is lost");
     if (ftruncate(u->fd, (off_t)u->offset) != 0 || lseek(u->fd, 0, SEEK_END) < 0)
         return error_errno(err, errno, "cannot write the upload");
     return ERR_OK;
@@ -229,6 +230,13 @@ static void call_finished(struct spool *u, enum err rc, const struct error *err)
     pthread_mutex_lock(&s->lock);
 }
 
+/* The indexer looks after it until it works again. */
+static void note_disk(const struct spooler *s, enum err rc)
+{
+    if (s->options.metrics && (rc == ERR_OK || rc == ERR_IO))
+        metrics_set(s->options.metrics, METRIC_SPOOL_FAILING, rc == ERR_IO);
+}
+
 /* Everything is written, or nothing more will be: the end of the upload. The lock is held. */
 static void finish(struct spool *u)
 {
@@ -237,8 +245,10 @@ static void finish(struct spool *u)
     enum err rc = u->failed;
     s->calling = u; /* from here on an abort waits */
     pthread_mutex_unlock(&s->lock);
-    if (rc == ERR_OK)
+    if (rc == ERR_OK) {
         rc = sync_and_close(u, &err);
+        note_disk(s, rc);
+    }
     if (rc != ERR_OK)
         remove_file(u);
     call_finished(u, rc, &err);
@@ -262,6 +272,8 @@ static void write_one(struct spool *u)
     const struct chunk *c = u->chunks[u->first];
     pthread_mutex_unlock(&s->lock);
     enum err rc = write_chunk(u, c, &err);
+    if (rc != ERR_OK)
+        note_disk(s, rc);
     pthread_mutex_lock(&s->lock);
     u->chunks[u->first]->len = 0;
     u->first = (u->first + 1) % s->options.chunks;

@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "server/jobs/metrics.h"
 #include "storage/blob_store.h"
 
 struct spooler;
@@ -55,6 +56,7 @@ struct spooler_options {
     size_t chunks;           /* buffered per upload, 4 */
     uint64_t upload_bytes;   /* cap of one upload; above it ERR_LIMIT */
     uint64_t free_bytes_min; /* free space to leave on the disk */
+    struct metrics *metrics; /* NULL; METRIC_SPOOL_FAILING says how the last write went */
 };
 
 enum err spooler_start(struct blob_store *blobs, const struct spooler_options *options,
@@ -64,7 +66,7 @@ void spooler_stop(struct spooler *s);
 enum err spool_begin(struct spooler *s, const struct spool_callbacks *callbacks, struct spool **ret,
                      struct error *err);
 /* As spool_begin, but appends. The file stays whatever happens; `size` of the result is what was
- * written now. */
+ * written now. ERR_NOT_FOUND: the file is gone, or shorter than `offset`. */
 enum err spool_append(struct spooler *s, const struct spool_callbacks *callbacks,
                       const struct spool_more *more, struct spool **ret, struct error *err);
 /* Copies up to `len` bytes; `ret_taken` says how many. ERR_OK with fewer taken than given, or

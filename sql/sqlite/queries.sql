@@ -162,11 +162,14 @@ UPDATE image_set_data SET data = ?2 WHERE image_set_id = ?1 AND data <> ?2;
 -- name: report_id_seen
 SELECT 1 FROM report_ids WHERE day = ?1 AND hash = ?2;
 
--- name: report_id_first_day
-SELECT min(day) FROM report_ids;
-
--- name: report_id_last_day
-SELECT max(day) FROM report_ids;
+-- One look a day that has ids, newest first.
+-- name: report_id_days
+WITH RECURSIVE days (day) AS (
+    SELECT max(day) FROM report_ids
+    UNION ALL
+    SELECT (SELECT max(i.day) FROM report_ids i WHERE i.day < days.day) FROM days
+    WHERE days.day IS NOT NULL)
+SELECT day FROM days WHERE day IS NOT NULL LIMIT ?1;
 
 -- name: report_id_insert
 INSERT INTO report_ids (day, hash, report_id) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING;

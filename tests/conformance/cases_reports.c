@@ -55,7 +55,8 @@ void suite_batch_retry_window(struct suite *s)
     static const struct {
         int64_t days;
         bool duplicate;
-    } retries[] = {{0, true}, {1, true}, {3, true}, {-1, true}, {4, false}};
+    } retries[] = {{0, true},  {1, true},    {3, true},  {-1, true},
+                   {40, true}, {-365, true}, {365, true}}; /* the clock may be wrong */
     struct suite_report r = {.id = "a", .stack = 0, .received_ms = SUITE_NOW};
     suite_apply(s, suite_batch(SUITE_APP, &r, 1));
     for (size_t i = 0; i < sizeof(retries) / sizeof(retries[0]); i++) {
@@ -66,6 +67,25 @@ void suite_batch_retry_window(struct suite *s)
                       (int)retries[i].days);
         write_op_free(op);
     }
+    /* Other days come and go meanwhile. */
+    struct suite_report other = {.id = "b", .stack = 0, .received_ms = SUITE_NOW + 365 * DAY};
+    suite_apply(s, suite_batch(SUITE_APP, &other, 1));
+    other.received_ms = SUITE_NOW - 365 * DAY;
+    struct write_op *op = suite_batch(SUITE_APP, &other, 1);
+    suite_apply_keep(s, op);
+    ck_assert(report_of(op, 0)->duplicate);
+    write_op_free(op);
+    /* It is forgotten by retention, not before. */
+    op = write_op_new(WRITE_EXPIRE, 65536);
+    op->u.expire = (struct op_expire){.now_ms = SUITE_NOW + 5 * DAY,
+                                      .reports_before_ms = SUITE_NOW + 2 * DAY,
+                                      .report_ids_before_ms = SUITE_NOW + 2 * DAY,
+                                      .max_rows = 100};
+    suite_apply(s, op);
+    op = suite_batch(SUITE_APP, &r, 1);
+    suite_apply_keep(s, op);
+    ck_assert(!report_of(op, 0)->duplicate);
+    write_op_free(op);
 }
 
 void suite_batch_that_fails_burns_no_id(struct suite *s)

@@ -63,6 +63,32 @@ static void make(struct raw_frame raw[3], struct resolved_frame frames[3])
     frames[2].status = FRAME_NO_IMAGE;
 }
 
+START_TEST(given_up_as_a_whole)
+{
+    struct raw_frame raw[3];
+    struct resolved_frame frames[3];
+    struct resolved_stack none = {.count = 0}, back;
+    struct raw_stack stack = {raw, 3};
+    struct arena arena;
+    struct buf out;
+    make(raw, frames);
+    arena_init(&arena, 65536);
+    buf_init(&out, 65536);
+    ck_assert_int_eq(frames_blob_encode(&none, name_id, NULL, &out, &err), ERR_OK);
+    ck_assert_int_eq(
+        frames_blob_decode(&stack, out.data, out.len, name_text, NULL, &arena, &back, &err),
+        ERR_OK);
+    ck_assert_uint_eq(back.count, 3);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(back.frames[i].status, FRAME_NO_SYMBOLS);
+        ck_assert_uint_eq(back.frames[i].frame_count, 0);
+        ck_assert_uint_eq(back.frames[i].offset, raw[i].offset);
+    }
+    buf_done(&out);
+    arena_done(&arena);
+}
+END_TEST
+
 START_TEST(comes_back_equal)
 {
     struct raw_frame raw[3];
@@ -199,5 +225,5 @@ START_TEST(names_of_devices_are_no_words_of_the_dictionary)
 }
 END_TEST
 
-UNIT_MAIN("frames_blob", names_of_devices_are_no_words_of_the_dictionary, comes_back_equal,
-          damage_is_an_error)
+UNIT_MAIN("frames_blob", given_up_as_a_whole, names_of_devices_are_no_words_of_the_dictionary,
+          comes_back_equal, damage_is_an_error)
