@@ -68,6 +68,7 @@ help:
 	@echo 'make check-asan       unit tests under AddressSanitizer and UBSan; so check-tsan'
 	@echo 'make check-valgrind   unit tests under valgrind'
 	@echo 'make bench            the figures, each beside its peer (bench-quick: under two minutes)'
+	@echo 'make chaos            every fault against the real daemon, as a table (T="kill_9 disk_full": only these)'
 	@echo 'make fuzz SECONDS=N   every fuzz target for N seconds (T="gsym macho": only these)'
 	@echo 'make docker-test      builds the image and runs the main job in it'
 	@echo 'make install PREFIX=  installs program, configuration and systemd unit (DESTDIR= too)'

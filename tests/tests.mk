@@ -57,7 +57,7 @@ SETARCH := $(shell command -v setarch >/dev/null 2>&1 && setarch -R true 2>/dev/
 E2E_ALL := $(filter-out tests/e2e/lib.sh,$(wildcard tests/e2e/*.sh)) $(wildcard tests/e2e/test_*.py)
 E2E := $(if $(T),$(foreach t,$(T),$(filter %/$(t).sh %/$(t).py %/test_$(t).py,$(E2E_ALL))),$(E2E_ALL))
 .PHONY: e2e
-e2e: $(BUILD)/stallsymd fixtures
+e2e: $(BUILD)/stallsymd $(BUILD)/fault_shim.so fixtures
 	$(Q)tests/support/run-e2e $(BUILD) $(E2E)
 
 # `make test`: all of it, on a machine that may have nothing yet.
@@ -73,4 +73,5 @@ test-run:
 	$(Q)$(MAKE) --no-print-directory check
 	$(Q)$(MAKE) --no-print-directory e2e
 
+include tests/chaos/chaos.mk
 include tests/bench/bench.mk

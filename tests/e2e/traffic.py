@@ -51,8 +51,9 @@ class Traffic:
         self.sent, self.answered, self.uploads = {}, set(), []
         self.refused = collections.Counter()
         self.lock, self.over = threading.Lock(), threading.Event()
-        self.threads = [threading.Thread(target=self.client, args=(i,)) for i in range(clients)]
-        self.threads.append(threading.Thread(target=self.uploader))
+        self.threads = [threading.Thread(target=self.client, args=(i,), daemon=True)
+                        for i in range(clients)]
+        self.threads.append(threading.Thread(target=self.uploader, daemon=True))
         for thread in self.threads:
             thread.start()
 
@@ -82,7 +83,8 @@ class Traffic:
         while not self.over.is_set():
             try:
                 what = r.random()
-                if what < 0.6:
+                sent = what < 0.6
+                if sent:
                     # Other bytes, the same object: else it would be known from its SHA-256.
                     more = data + b'%f' % r.random() if what < 0.3 else data
                     answer = self.daemon.request('POST', '/v1/symbols', more)
@@ -93,9 +95,9 @@ class Traffic:
             except (OSError, http.client.HTTPException):
                 time.sleep(0.003)
                 continue
-            if answer.status == 202:
+            if sent and answer.status == 202:
                 self.uploads.append(answer.json['upload_id'])
-            elif answer.status not in (200, 204, 404):
+            elif answer.status not in (200, 202, 204, 404):
                 self.refused[answer.status] += 1
 
     def end(self):

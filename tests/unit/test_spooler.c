@@ -281,7 +281,7 @@ START_TEST(appends_to_what_is_there)
     ck_assert_int_eq(spool_write(d.spool, "x", 1, &taken, &err), ERR_OK);
     spool_finish(d.spool);
     wait_finished(&d);
-    ck_assert_int_eq(d.rc, ERR_IO);
+    ck_assert_int_eq(d.rc, ERR_NOT_FOUND);
     ck_assert_int_eq(access(path, F_OK), 0);
     teardown();
 }

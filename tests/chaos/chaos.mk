@@ -1,0 +1,13 @@
+# `make chaos`: every fault against the real daemon (T="kill_9 disk_full": only these), see
+# tests/chaos/chaos.py. The short form is tests/e2e/test_chaos.py.
+
+FAULT_SHIM := $(BUILD)/fault_shim.so
+$(FAULT_SHIM): tests/chaos/fault_shim.c
+	@mkdir -p $(@D)
+	@echo "  CC      $<"
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -shared -fPIC -o $@ $< -ldl
+
+.PHONY: chaos
+chaos: $(BUILD)/stallsymd $(FAULT_SHIM)
+	$(Q)STALLSYMD=$(CURDIR)/$(BUILD)/stallsymd BUILD=$(CURDIR)/$(BUILD) PYTHONDONTWRITEBYTECODE=1 \
+	    python3 tests/chaos/chaos.py $(T)

@@ -1,0 +1,170 @@
+"""The disk: full, read-only, broken."""
+import errno, os, pathlib, random, subprocess, tempfile, time
+from load import Load, check_all, readiness, ready, wait_for
+from shim import FaultyDaemon
+from traffic import DEMO
+
+
+def during(d, load, seen, **fault):
+    """The fault until it was told, and a second more."""
+    before = len(d.log.read_text())
+    d.faults.set(**fault)
+    try:
+        wait_for(lambda: not ready(d), 20, '/readyz says nothing of it')
+        words = readiness(d).json['detail']
+        time.sleep(1)
+        assert d.process.poll() is None, 'it died'
+        log = d.log.read_text()[before:]
+        assert 'level=error' in log or 'level=warn' in log, 'nothing in the log'
+        for word in seen:
+            assert word in log, (word, log[-1000:])
+    finally:
+        hits = d.faults.get('hits')
+        d.faults.clear()
+    assert hits > 0
+    wait_for(lambda: ready(d), 20, 'not ready again')
+    before = len(load.answered)
+    wait_for(lambda: len(load.answered) > before + 40, 20, 'takes no reports again')
+    return words
+
+
+def under_load(faults, seen=(), env=None):
+    with FaultyDaemon(env=env) as d:
+        load = Load(d, 'disk')
+        wait_for(lambda: len(load.answered) > 100)
+        try:
+            for fault in faults:
+                words = during(d, load, seen, **fault)
+        finally:
+            load.end()
+        return check_all(d, [load], (500, 503)) + '; "%s"' % words
+
+
+def eio_wal(quick):
+    return under_load([dict(path='stallsym.db-wal', write_errno=errno.EIO),
+                       dict(path='stallsym.db-wal', sync_errno=errno.EIO),
+                       dict(path='stallsym.db-wal', read_errno=errno.EIO,
+                            write_errno=errno.EIO)][:1 if quick else 3])
+
+
+def eio_database(quick):
+    """Writes and syncs of the file itself are those of checkpoints, which come often here."""
+    env = {'STALLSYM_STORAGE_CHECKPOINT_BYTES': '64K', 'STALLSYM_RETENTION_INTERVAL_MS': '100'}
+    return under_load([dict(path='stallsym.db', write_errno=errno.EIO),
+                       dict(path='stallsym.db', sync_errno=errno.EIO)], (), env)
+
+
+def eio_checkpoint(quick):
+    """The file alone fails, its log does not: reports go on, the log file says what is wrong."""
+    env = {'STALLSYM_STORAGE_CHECKPOINT_BYTES': '64K', 'STALLSYM_RETENTION_INTERVAL_MS': '100'}
+    with FaultyDaemon(env=env) as d:
+        load = Load(d, 'checkpoint')
+        wait_for(lambda: len(load.answered) > 100)
+        os.link(d.folder / 'data/stallsym.db', d.folder / 'data/alias') # no other path has its end
+        os.unlink(d.folder / 'data/alias')
+        d.faults.set(path='stallsym.db\0', sync_errno=errno.EIO)
+        wait_for(lambda: 'what=checkpoint' in d.log.read_text())
+        d.faults.clear()
+        load.end()
+        return check_all(d, [load])
+
+
+def symbol_place(path, quick):
+    """Spool or symbol store fail: uploads are refused or wait, reports go on, /readyz says it."""
+    with FaultyDaemon() as d:
+        load = Load(d, 'store')
+        wait_for(lambda: len(load.answered) > 100)
+        d.faults.set(path=path, write_errno=errno.EIO, sync_errno=errno.EIO)
+        extra = DEMO.read_bytes() + path.encode()
+        wait_for(lambda: readiness(d).json.get('problems'), 20, '/readyz says nothing of it')
+        words = readiness(d).json['problems']
+        answer = d.request('POST', '/v1/symbols', extra)
+        assert answer.status in (202, 500, 503), answer
+        before = len(load.answered)
+        wait_for(lambda: len(load.answered) > before + 40, 20, 'takes no reports')
+        assert 'level=warn' in d.log.read_text() or 'level=error' in d.log.read_text()
+        d.faults.clear()
+        wait_for(lambda: not readiness(d).json.get('problems'), 20, 'the problem stays')
+        assert d.request('POST', '/v1/symbols?wait=1', extra).status in (200, 202)
+        load.end()
+        return check_all(d, [load], (500, 503)) + '; %s' % words
+
+
+def eio_spool(quick):
+    return symbol_place('/spool/', quick)
+
+
+def eio_symbol_store(quick):
+    return symbol_place('/symbols/', quick)
+
+
+class Volume:
+    """A small file system of its own, where one may be mounted."""
+
+    def __init__(self, size='96m'):
+        self.path = pathlib.Path(tempfile.mkdtemp(prefix='stallsym-chaos-'))
+        done = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=' + size, 'stallsym-chaos',
+                               str(self.path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.mounted = done.returncode == 0
+
+    def remount(self, options):
+        return subprocess.run(['mount', '-o', 'remount,' + options, str(self.path)],
+                              stderr=subprocess.DEVNULL).returncode == 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *what):
+        if self.mounted:
+            subprocess.run(['umount', '-l', str(self.path)])
+        self.path.rmdir()
+
+
+def on_a_volume(begin, end, quick):
+    with Volume() as v:
+        if not v.mounted:
+            return None
+        env = {'STALLSYM_STORAGE_DIR': str(v.path / 'data'),
+               'STALLSYM_SYMBOLS_FREE_BYTES_MIN': '1M'}
+        with FaultyDaemon(env=env) as d:
+            (d.folder / 'data').symlink_to(v.path / 'data')
+            loads = [Load(d, 'volume')]
+            wait_for(lambda: len(loads[0].answered) > 100)
+            for _ in range(1 if quick else 3):
+                if not begin(d, v):
+                    loads[0].end()
+                    return None
+                wait_for(lambda: not ready(d), 20, '/readyz says nothing of it')
+                words = readiness(d).json['detail']
+                wait_for(lambda: 'commit failed' in d.log.read_text(), 20, 'nothing in the log')
+                time.sleep(0.5)
+                end(d, v)
+                wait_for(lambda: ready(d), 20, 'not ready again')
+                before = len(loads[0].answered)
+                wait_for(lambda: len(loads[0].answered) > before + 40, 20, 'takes no reports again')
+            loads[0].end()
+            return check_all(d, loads, (500, 503)) + '; "%s"' % words
+
+
+def disk_full(quick):
+    """A tmpfs that something else fills."""
+    def begin(d, v):
+        with open(v.path / 'ballast', 'wb') as file:
+            try:
+                while True:
+                    os.write(file.fileno(), bytes(1 << 20))
+            except OSError as e:
+                assert e.errno == errno.ENOSPC
+        return True
+
+    def end(d, v):
+        (v.path / 'ballast').unlink()
+
+    outcome = on_a_volume(begin, end, quick)
+    return outcome or under_load([dict(path='/data/', write_errno=errno.ENOSPC)]) + ' (shim)'
+
+
+def read_only(quick):
+    """As after an error of the file system: what is open fails, too."""
+    return under_load([dict(path='/data/', write_errno=errno.EROFS, sync_errno=errno.EROFS,
+                            open_errno=errno.EROFS)])
