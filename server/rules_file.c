@@ -1,6 +1,6 @@
 #include "server/rules_file.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -8,12 +8,16 @@
 /* "line 7: what" becomes "path:7: what", as compilers say it. */
 static enum err at_line(const char *path, struct error *err, enum err rc)
 {
-    unsigned line;
-    int skip = 0;
-    if (!err || sscanf(err->text, "line %u: %n", &line, &skip) != 1 || skip == 0)
+    static const char word[] = "line ";
+    const size_t n = sizeof(word) - 1;
+    char *end = NULL;
+    if (!err || strncmp(err->text, word, n) != 0)
         return error_prefix(err, "%s", path);
     const struct error said = *err;
-    return error_set(err, rc, "%s:%u: %s", path, line, said.text + skip);
+    unsigned long line = strtoul(said.text + n, &end, 10);
+    if (end == said.text + n || strncmp(end, ": ", 2) != 0)
+        return error_prefix(err, "%s", path);
+    return error_set(err, rc, "%s:%lu: %s", path, line, end + 2);
 }
 
 enum err rules_file_read(const char *path, struct rules **ret, struct error *err)

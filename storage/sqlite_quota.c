@@ -15,37 +15,36 @@ enum err sqlite_write_quota(struct sqlite_storage *s, struct write_op *op, struc
                    sql_int((int64_t)(q->quota.slight_sample_rate * RATE_SCALE + .5)));
 }
 
+static bool fill_quota(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    struct quota_row *q = row;
+    bool failed = false;
+    q->bundle_id = sql_column_text(st, 0, arena, &failed);
+    q->quota.reports_per_minute = (uint32_t)sqlite3_column_int64(st, 1);
+    q->quota.reports_per_day = (uint32_t)sqlite3_column_int64(st, 2);
+    q->quota.slight_sample_rate = sqlite3_column_double(st, 3);
+    return !failed;
+}
+
 enum err sqlite_read_quotas(struct storage_reader *base, struct arena *arena,
                             struct quota_row **ret, size_t *ret_count, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
     struct row_list rows;
-    bool row = true, failed = false;
-    row_list_init(&rows, sizeof(struct quota_row), arena);
-    sqlite3_stmt *st = sql_bind(c, SQL_QUOTAS_ALL, NULL, 0, err);
-    if (!st)
-        return err->code;
-    for (;;) {
-        enum err rc = sql_step(c, st, &row, err);
-        if (rc)
-            return rc;
-        if (!row)
-            break;
-        struct quota_row *q = row_list_add(&rows, err);
-        if (!q || failed) {
-            sql_end(st);
-            return error_set(err, ERR_NO_MEMORY, "no memory for quotas");
-        }
-        q->bundle_id = sql_column_text(st, 0, arena, &failed);
-        q->quota.reports_per_minute = (uint32_t)sqlite3_column_int64(st, 1);
-        q->quota.reports_per_day = (uint32_t)sqlite3_column_int64(st, 2);
-        q->quota.slight_sample_rate = sqlite3_column_double(st, 3);
-    }
-    if (failed)
-        return error_set(err, ERR_NO_MEMORY, "no memory for quotas");
+    row_list_init(&rows, sizeof(**ret), arena);
+    enum err rc = sqlite_rows(c, sql_bind(c, SQL_QUOTAS_ALL, NULL, 0, err), fill_quota, &rows, err);
+    if (rc)
+        return rc;
     *ret = rows.items;
     *ret_count = rows.count;
     return ERR_OK;
+}
+
+static bool fill_name(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    bool failed = false;
+    *(const char **)row = sql_column_text(st, 0, arena, &failed);
+    return !failed;
 }
 
 enum err sqlite_read_app_names(struct storage_reader *base, struct arena *arena, const char ***ret,
@@ -53,26 +52,11 @@ enum err sqlite_read_app_names(struct storage_reader *base, struct arena *arena,
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
     struct row_list rows;
-    bool row = true, failed = false;
-    row_list_init(&rows, sizeof(const char *), arena);
-    sqlite3_stmt *st = sql_bind(c, SQL_QUOTA_APPS, NULL, 0, err);
-    if (!st)
-        return err->code;
-    for (;;) {
-        enum err rc = sql_step(c, st, &row, err);
-        if (rc)
-            return rc;
-        if (!row)
-            break;
-        const char **name = row_list_add(&rows, err);
-        if (!name || failed) {
-            sql_end(st);
-            return error_set(err, ERR_NO_MEMORY, "no memory for the apps");
-        }
-        *name = sql_column_text(st, 0, arena, &failed);
-    }
-    if (failed)
-        return error_set(err, ERR_NO_MEMORY, "no memory for the apps");
+    row_list_init(&rows, sizeof(**ret), arena);
+    enum err rc =
+        sqlite_rows(c, sql_start(c, SQL_APP_NAMES, err, sql_null()), fill_name, &rows, err);
+    if (rc)
+        return rc;
     *ret = rows.items;
     *ret_count = rows.count;
     return ERR_OK;

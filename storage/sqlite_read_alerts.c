@@ -8,26 +8,6 @@ static enum err no_memory(struct error *err)
     return error_set(err, ERR_NO_MEMORY, "no memory for alerts");
 }
 
-/* Fills one row from the statement; false without memory. */
-typedef bool fill_row(sqlite3_stmt *st, struct arena *arena, void *row);
-
-static enum err read_rows(struct sqlite_reader *r, sqlite3_stmt *st, fill_row *fill,
-                          struct row_list *rows, struct error *err)
-{
-    if (!st)
-        return err->code;
-    for (bool row = true;;) {
-        enum err rc = sql_step(&r->conn, st, &row, err);
-        if (rc || !row)
-            return rc;
-        void *item = row_list_add(rows, err);
-        if (!item || !fill(st, rows->arena, item)) {
-            sql_end(st);
-            return no_memory(err);
-        }
-    }
-}
-
 enum err sqlite_read_alert_settings(struct storage_reader *base, struct arena *arena,
                                     struct alert_settings *ret, struct error *err)
 {
@@ -79,8 +59,9 @@ enum err sqlite_read_alert_cluster(struct storage_reader *base, uint64_t id, str
     struct sqlite_reader *r = sqlite_reader_of(base);
     struct row_list rows;
     row_list_init(&rows, sizeof(*ret), arena);
-    enum err rc = read_rows(r, sql_start(&r->conn, SQL_ALERT_CLUSTER, err, sql_int((int64_t)id)),
-                            fill_cluster, &rows, err);
+    enum err rc =
+        sqlite_rows(&r->conn, sql_start(&r->conn, SQL_ALERT_CLUSTER, err, sql_int((int64_t)id)),
+                    fill_cluster, &rows, err);
     if (rc)
         return rc;
     if (!rows.count)
@@ -115,10 +96,10 @@ enum err sqlite_read_alert_regressions(struct storage_reader *base, uint64_t aft
     if (!after)
         rc = sql_get(&r->conn, SQL_SEQUENCE_GET, 0, &after, err, sql_text("alert_regressions"));
     if (!rc)
-        rc = read_rows(r,
-                       sql_start(&r->conn, SQL_ALERT_REGRESSIONS, err, sql_int(after),
-                                 sql_int((int64_t)limit)),
-                       fill_regression, &rows, err);
+        rc = sqlite_rows(&r->conn,
+                         sql_start(&r->conn, SQL_ALERT_REGRESSIONS, err, sql_int(after),
+                                   sql_int((int64_t)limit)),
+                         fill_regression, &rows, err);
     if (rc)
         return rc;
     *ret = rows.items;
@@ -134,10 +115,10 @@ enum err sqlite_read_alert_new_clusters(struct storage_reader *base, int64_t sin
     struct sqlite_reader *r = sqlite_reader_of(base);
     struct row_list rows;
     row_list_init(&rows, sizeof(**ret), arena);
-    enum err rc = read_rows(r,
-                            sql_start(&r->conn, SQL_ALERT_NEW_CLUSTERS, err, sql_int(since_ms),
-                                      sql_int((int64_t)min_count), sql_int((int64_t)limit)),
-                            fill_cluster, &rows, err);
+    enum err rc = sqlite_rows(&r->conn,
+                              sql_start(&r->conn, SQL_ALERT_NEW_CLUSTERS, err, sql_int(since_ms),
+                                        sql_int((int64_t)min_count), sql_int((int64_t)limit)),
+                              fill_cluster, &rows, err);
     if (rc)
         return rc;
     *ret = rows.items;
@@ -190,10 +171,10 @@ enum err sqlite_read_alert_minutes(struct storage_reader *base, int64_t begin_ms
     if (!rc && max_id - first >= (int64_t)max_reports)
         first = max_id - (int64_t)max_reports + 1;
     if (!rc)
-        rc = read_rows(r,
-                       sql_start(&r->conn, SQL_ALERT_RECENT, err, sql_int(first), sql_int(begin_ms),
-                                 sql_int(end_ms)),
-                       fill_minute, &rows, err);
+        rc = sqlite_rows(&r->conn,
+                         sql_start(&r->conn, SQL_ALERT_RECENT, err, sql_int(first),
+                                   sql_int(begin_ms), sql_int(end_ms)),
+                         fill_minute, &rows, err);
     if (rc)
         return rc;
     *ret = rows.items;
@@ -219,8 +200,8 @@ enum err sqlite_read_alert_rates(struct storage_reader *base, int32_t since_day,
     struct row_list rows;
     row_list_init(&rows, sizeof(**ret), arena);
     enum err rc =
-        read_rows(r, sql_start(&r->conn, SQL_ALERT_SYMBOLICATION, err, sql_int(since_day)),
-                  fill_rate, &rows, err);
+        sqlite_rows(&r->conn, sql_start(&r->conn, SQL_ALERT_SYMBOLICATION, err, sql_int(since_day)),
+                    fill_rate, &rows, err);
     if (rc)
         return rc;
     *ret = rows.items;
@@ -253,8 +234,9 @@ enum err sqlite_read_deliveries_due(struct storage_reader *base, int64_t now_ms,
     int64_t next = 0;
     int64_t pending = 0;
     row_list_init(&rows, sizeof(**ret), arena);
-    enum err rc = read_rows(
-        r, sql_start(&r->conn, SQL_DELIVERIES_DUE, err, sql_int(now_ms), sql_int((int64_t)limit)),
+    enum err rc = sqlite_rows(
+        &r->conn,
+        sql_start(&r->conn, SQL_DELIVERIES_DUE, err, sql_int(now_ms), sql_int((int64_t)limit)),
         fill_due, &rows, err);
     if (!rc)
         rc = sql_get_values(&r->conn, SQL_DELIVERIES_NEXT, NULL, 0, INT64_MAX, &next, err);
@@ -304,12 +286,12 @@ enum err sqlite_read_deliveries(struct storage_reader *base, const struct delive
     row_list_init(&rows, sizeof(**ret), arena);
     enum err rc = read_cursor_parse(cursor, 'd', &below, 1, &started, err);
     if (!rc)
-        rc = read_rows(r,
-                       sql_start(&r->conn, SQL_DELIVERIES_LIST, err,
-                                 sql_int(started ? below : INT64_MAX), sql_int(f->state),
-                                 sql_text(f->bundle_id), sql_int((int64_t)f->alert_id),
-                                 sql_int((int64_t)limit + 1)),
-                       fill_delivery, &rows, err);
+        rc = sqlite_rows(&r->conn,
+                         sql_start(&r->conn, SQL_DELIVERIES_LIST, err,
+                                   sql_int(started ? below : INT64_MAX), sql_int(f->state),
+                                   sql_text(f->bundle_id), sql_int((int64_t)f->alert_id),
+                                   sql_int((int64_t)limit + 1)),
+                         fill_delivery, &rows, err);
     if (rc)
         return rc;
     const struct delivery_row *all = rows.items;

@@ -50,9 +50,11 @@ enum err sqlite_read_overlays(struct storage_reader *base, uint64_t after_versio
         if (failed)
             return no_memory(err);
     }
+    if (rc)
+        return rc;
     *ret = rows.items;
     *ret_count = rows.count;
-    return rc;
+    return ERR_OK;
 }
 
 /* --- stacks ----------------------------------------------------------------------------------- */

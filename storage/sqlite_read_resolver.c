@@ -23,37 +23,49 @@ static enum err no_memory(struct error *err)
     return error_set(err, ERR_NO_MEMORY, "no memory for an answer");
 }
 
+enum err sqlite_rows(struct sql_conn *c, sqlite3_stmt *st, row_fill *fill, struct row_list *rows,
+                     struct error *err)
+{
+    bool row = true;
+    if (!st)
+        return err->code;
+    for (;;) {
+        enum err rc = sql_step(c, st, &row, err);
+        if (rc || !row)
+            return rc;
+        void *item = row_list_add(rows, err);
+        if (!item || !fill(st, rows->arena, item)) {
+            sql_end(st);
+            return no_memory(err);
+        }
+    }
+}
+
+static bool fill_pending(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    struct pending_stack *p = row;
+    bool failed = false;
+    p->stack_id = (uint64_t)sqlite3_column_int64(st, 0);
+    p->generation = (uint32_t)sqlite3_column_int64(st, 1);
+    p->app_id = (uint64_t)sqlite3_column_int64(st, 2);
+    p->bundle_id = sql_column_text(st, 3, arena, &failed);
+    p->give_up = sqlite3_column_int(st, 4);
+    p->raw = sql_column_blob(st, 5, arena, &p->raw_len, &failed);
+    return !failed;
+}
+
 enum err sqlite_read_pending(struct storage_reader *base, uint64_t after_id, size_t limit,
                              struct arena *arena, struct pending_stack **ret, size_t *ret_count,
                              struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
     struct row_list rows;
-    bool failed = false;
-    bool row = true;
-    row_list_init(&rows, sizeof(struct pending_stack), arena);
+    row_list_init(&rows, sizeof(**ret), arena);
     sqlite3_stmt *st =
         sql_start(c, SQL_PENDING_PAGE, err, sql_int((int64_t)after_id), sql_int((int64_t)limit));
-    if (!st)
-        return err->code;
-    for (;;) {
-        enum err rc = sql_step(c, st, &row, err);
-        if (rc)
-            return rc;
-        if (!row)
-            break;
-        struct pending_stack *p = row_list_add(&rows, err);
-        if (!p)
-            return ERR_NO_MEMORY;
-        p->stack_id = (uint64_t)sqlite3_column_int64(st, 0);
-        p->generation = (uint32_t)sqlite3_column_int64(st, 1);
-        p->app_id = (uint64_t)sqlite3_column_int64(st, 2);
-        p->bundle_id = sql_column_text(st, 3, arena, &failed);
-        p->give_up = sqlite3_column_int(st, 4);
-        p->raw = sql_column_blob(st, 5, arena, &p->raw_len, &failed);
-        if (failed)
-            return no_memory(err);
-    }
+    enum err rc = sqlite_rows(c, st, fill_pending, &rows, err);
+    if (rc)
+        return rc;
     *ret = rows.items;
     *ret_count = rows.count;
     return ERR_OK;
@@ -96,23 +108,14 @@ static int by_vmaddr(const void *a, const void *b)
     return uuid_compare(&x->uuid, &y->uuid);
 }
 
-static enum err layout_rows(struct sql_conn *c, sqlite3_stmt *st, struct row_list *rows,
-                            struct error *err)
+static bool fill_layout(sqlite3_stmt *st, struct arena *arena, void *row)
 {
-    bool row = true;
-    if (!st)
-        return err->code;
-    for (;;) {
-        enum err rc = sql_step(c, st, &row, err);
-        if (rc || !row)
-            return rc;
-        struct layout_row *l = row_list_add(rows, err);
-        if (!l)
-            return ERR_NO_MEMORY;
-        sql_column_fixed(st, 0, &l->uuid, sizeof(l->uuid));
-        l->vmaddr = (uint64_t)sqlite3_column_int64(st, 1);
-        l->size = (uint64_t)sqlite3_column_int64(st, 2);
-    }
+    struct layout_row *l = row;
+    (void)arena;
+    sql_column_fixed(st, 0, &l->uuid, sizeof(l->uuid));
+    l->vmaddr = (uint64_t)sqlite3_column_int64(st, 1);
+    l->size = (uint64_t)sqlite3_column_int64(st, 2);
+    return true;
 }
 
 enum err sqlite_read_group(struct storage_reader *base, const struct uuid *group,
@@ -124,7 +127,7 @@ enum err sqlite_read_group(struct storage_reader *base, const struct uuid *group
     row_list_init(&rows, sizeof(struct layout_row), arena);
     sqlite3_stmt *st =
         sql_start(c, SQL_GROUP_LAYOUTS, err, sql_blob(group->bytes, sizeof(group->bytes)));
-    enum err rc = layout_rows(c, st, &rows, err);
+    enum err rc = sqlite_rows(c, st, fill_layout, &rows, err);
     if (rc)
         return rc;
     /* Here, because SQLite's integers are signed and addresses are not. */
@@ -142,7 +145,7 @@ enum err sqlite_read_layouts(struct storage_reader *base, size_t limit, struct a
     struct row_list rows;
     row_list_init(&rows, sizeof(struct layout_row), arena);
     sqlite3_stmt *st = sql_start(c, SQL_LAYOUTS_NEWEST, err, sql_int((int64_t)limit));
-    enum err rc = layout_rows(c, st, &rows, err);
+    enum err rc = sqlite_rows(c, st, fill_layout, &rows, err);
     if (rc)
         return rc;
     *ret = rows.items;
@@ -191,35 +194,29 @@ enum err sqlite_read_image_set(struct storage_reader *base, const char *bundle_i
     return ERR_OK;
 }
 
+static bool fill_token(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    struct token_row *t = row;
+    bool failed = false;
+    t->id = (uint64_t)sqlite3_column_int64(st, 0);
+    sql_column_fixed(st, 1, t->hash, sizeof(t->hash));
+    t->scopes = (uint32_t)sqlite3_column_int64(st, 2);
+    t->name = sql_column_text(st, 3, arena, &failed);
+    t->bundle_id = sql_column_text(st, 4, arena, &failed);
+    t->created_ms = sqlite3_column_int64(st, 5);
+    return !failed;
+}
+
 enum err sqlite_read_tokens(struct storage_reader *base, struct arena *arena,
                             struct token_row **ret, size_t *ret_count, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
     struct row_list rows;
-    bool row = true;
-    bool failed = false;
-    row_list_init(&rows, sizeof(struct token_row), arena);
+    row_list_init(&rows, sizeof(**ret), arena);
     sqlite3_stmt *st = sql_bind(c, SQL_TOKENS_ALL, NULL, 0, err);
-    if (!st)
-        return err->code;
-    for (;;) {
-        enum err rc = sql_step(c, st, &row, err);
-        if (rc)
-            return rc;
-        if (!row)
-            break;
-        struct token_row *t = row_list_add(&rows, err);
-        if (!t)
-            return ERR_NO_MEMORY;
-        t->id = (uint64_t)sqlite3_column_int64(st, 0);
-        sql_column_fixed(st, 1, t->hash, sizeof(t->hash));
-        t->scopes = (uint32_t)sqlite3_column_int64(st, 2);
-        t->name = sql_column_text(st, 3, arena, &failed);
-        t->bundle_id = sql_column_text(st, 4, arena, &failed);
-        t->created_ms = sqlite3_column_int64(st, 5);
-        if (failed)
-            return no_memory(err);
-    }
+    enum err rc = sqlite_rows(c, st, fill_token, &rows, err);
+    if (rc)
+        return rc;
     *ret = rows.items;
     *ret_count = rows.count;
     return ERR_OK;

@@ -3,36 +3,15 @@
 
 #include "storage/sqlite_read.h"
 
-static enum err no_memory(struct error *err)
-{
-    return error_set(err, ERR_NO_MEMORY, "no memory for an answer");
-}
-
-/* One row into its struct; false without memory. */
-typedef bool fill_row(sqlite3_stmt *st, struct arena *arena, void *row);
-
-static enum err all_rows(struct storage_reader *base, sqlite3_stmt *st, fill_row *fill,
+static enum err all_rows(struct storage_reader *r, sqlite3_stmt *st, row_fill *fill,
                          size_t row_size, struct arena *arena, void *ret, size_t *ret_count,
                          struct error *err)
 {
-    struct sql_conn *c = &sqlite_reader_of(base)->conn;
     struct row_list rows;
-    bool row = true;
     row_list_init(&rows, row_size, arena);
-    if (!st)
-        return err->code;
-    for (;;) {
-        enum err rc = sql_step(c, st, &row, err);
-        if (rc)
-            return rc;
-        if (!row)
-            break;
-        void *x = row_list_add(&rows, err);
-        if (x && fill(st, arena, x))
-            continue;
-        sql_end(st);
-        return no_memory(err);
-    }
+    enum err rc = sqlite_rows(&sqlite_reader_of(r)->conn, st, fill, &rows, err);
+    if (rc)
+        return rc;
     memcpy(ret, &rows.items, sizeof(rows.items));
     *ret_count = rows.count;
     return ERR_OK;

@@ -117,27 +117,23 @@ enum err sqlite_read_upload_by_sha256(struct storage_reader *base,
     return sqlite_read_upload(base, (uint64_t)id, arena, ret, err);
 }
 
+static bool fill_id(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    (void)arena;
+    *(uint64_t *)row = (uint64_t)sqlite3_column_int64(st, 0);
+    return true;
+}
+
 enum err sqlite_read_uploads_waiting(struct storage_reader *base, struct arena *arena,
                                      uint64_t **ret, size_t *ret_count, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
     struct row_list rows;
-    bool row = true;
     row_list_init(&rows, sizeof(uint64_t), arena);
-    sqlite3_stmt *st = sql_bind(c, SQL_UPLOADS_WAITING, NULL, 0, err);
-    if (!st)
-        return err->code;
-    for (;;) {
-        enum err rc = sql_step(c, st, &row, err);
-        if (rc)
-            return rc;
-        if (!row)
-            break;
-        uint64_t *id = row_list_add(&rows, err);
-        if (!id)
-            return ERR_NO_MEMORY;
-        *id = (uint64_t)sqlite3_column_int64(st, 0);
-    }
+    enum err rc =
+        sqlite_rows(c, sql_bind(c, SQL_UPLOADS_WAITING, NULL, 0, err), fill_id, &rows, err);
+    if (rc)
+        return rc;
     *ret = rows.items;
     *ret_count = rows.count;
     return ERR_OK;

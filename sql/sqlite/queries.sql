@@ -878,7 +878,7 @@ WHERE EXISTS (SELECT 1 FROM reports r WHERE r.id = i.report_id)
 ORDER BY i.report_id DESC LIMIT 1;
 
 -- name: app_names
-SELECT bundle_id FROM apps WHERE ?1 IS NULL OR bundle_id = ?1;
+SELECT bundle_id FROM apps WHERE ?1 IS NULL OR bundle_id = ?1 ORDER BY bundle_id;
 
 -- === reading: statistics =========================================================================
 

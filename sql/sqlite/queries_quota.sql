@@ -10,6 +10,3 @@ DELETE FROM quotas WHERE bundle_id = ?1;
 
 -- name: quotas_all
 SELECT bundle_id, per_minute, per_day, slight_rate FROM quotas ORDER BY bundle_id;
-
--- name: quota_apps
-SELECT bundle_id FROM apps ORDER BY bundle_id;
