@@ -149,7 +149,7 @@ install: $(BUILD)/stallsymd
 # Listens on the port of conf/stallsymd.conf; the admin token is in $(BUILD)/run/admin-token.
 .PHONY: run
 run: $(BUILD)/stallsymd
-	$(Q)STALLSYM_STORAGE_DIR=$${STALLSYM_STORAGE_DIR:-$(BUILD)/run} $(BUILD)/stallsymd run -c conf/stallsymd.conf
+	$(Q)STALLSYM_STORAGE_DIR=$${STALLSYM_STORAGE_DIR:-$(BUILD)/run} exec $(BUILD)/stallsymd run -c conf/stallsymd.conf
 
 # Tools may be missing when make starts: what is installed here is seen by the make inside.
 .PHONY: demo
