@@ -232,8 +232,8 @@ bool fields_number(struct fields *f, json_t *object, const char *at, const char 
     return true;
 }
 
-bool fields_int(struct fields *f, json_t *object, const char *at, const char *key, int64_t min,
-                int64_t max, int64_t *ret)
+bool fields_rounded(struct fields *f, json_t *object, const char *at, const char *key, int64_t min,
+                    int64_t max, int64_t *ret)
 {
     json_t *v = f->failed ? NULL : fields_get(object, key);
     if (json_is_integer(v)) {
@@ -248,6 +248,16 @@ bool fields_int(struct fields *f, json_t *object, const char *at, const char *ke
         return false;
     *ret = (int64_t)llround(d);
     return true;
+}
+
+bool fields_int(struct fields *f, json_t *object, const char *at, const char *key, int64_t min,
+                int64_t max, int64_t *ret)
+{
+    json_t *v = f->failed ? NULL : fields_get(object, key);
+    const double d = json_is_real(v) ? json_real_value(v) : 0;
+    if (d != trunc(d) || fabs(d) >= REAL_EXACT_MAX)
+        return refuse_at(f, "not a whole number", at, key);
+    return fields_rounded(f, object, at, key, min, max, ret);
 }
 
 bool fields_bool(struct fields *f, json_t *object, const char *at, const char *key, bool *ret)

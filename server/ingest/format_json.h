@@ -51,8 +51,12 @@ const char *fields_text(struct fields *f, json_t *object, const char *at, const 
 /* Numbers: integers, or reals that are finite. False when missing or refused. */
 bool fields_number(struct fields *f, json_t *object, const char *at, const char *key, double min,
                    double max, double *ret);
+/* 30 and 30.0, not 29.5. */
 bool fields_int(struct fields *f, json_t *object, const char *at, const char *key, int64_t min,
                 int64_t max, int64_t *ret);
+/* What was measured: fractions are rounded. */
+bool fields_rounded(struct fields *f, json_t *object, const char *at, const char *key, int64_t min,
+                    int64_t max, int64_t *ret);
 bool fields_bool(struct fields *f, json_t *object, const char *at, const char *key, bool *ret);
 /* An address or offset: "0x…" (either case), or an integer. */
 bool fields_address(struct fields *f, json_t *object, const char *at, const char *key,

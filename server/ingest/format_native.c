@@ -77,8 +77,8 @@ static bool read_timestamp(struct fields *f, json_t *o, struct report *r)
             return true;
         return fields_refuse(f, "not an RFC 3339 time", "%s", "timestamp");
     }
-    return fields_int(f, o, "", "timestamp", -((int64_t)1 << 53), (int64_t)1 << 53,
-                      &r->timestamp_ms);
+    return fields_rounded(f, o, "", "timestamp", -((int64_t)1 << 53), (int64_t)1 << 53,
+                          &r->timestamp_ms);
 }
 
 static bool read_numbers(struct fields *f, json_t *o, const struct batch *b, struct report *r)
@@ -86,9 +86,9 @@ static bool read_numbers(struct fields *f, json_t *o, const struct batch *b, str
     int64_t cpu = -1, memory = -1;
     r->duration_ms = -1;
     r->sample_rate = 1;
-    fields_int(f, o, "", "duration_ms", 0, DURATION_MAX_MS, &r->duration_ms);
-    fields_int(f, o, "", "cpu_usage", 0, 100000, &cpu);
-    fields_int(f, o, "", "memory_usage", 0, 10000000, &memory);
+    fields_rounded(f, o, "", "duration_ms", 0, DURATION_MAX_MS, &r->duration_ms);
+    fields_rounded(f, o, "", "cpu_usage", 0, 100000, &cpu);
+    fields_rounded(f, o, "", "memory_usage", 0, 10000000, &memory);
     if (!fields_number(f, o, "", "sample_rate", RATE_MIN, 1, &r->sample_rate) && b->object != o)
         fields_number(f, b->object, "", "sample_rate", RATE_MIN, 1, &r->sample_rate);
     r->cpu_usage = (int32_t)cpu;
@@ -354,7 +354,7 @@ static bool read_stacks(struct intake *in, struct fields *f, json_t *o, const st
     if (order && !outermost_first && strcmp(order, "innermost_first") != 0)
         return fields_refuse(f, "neither innermost_first nor outermost_first", "%s", "order");
     int64_t interval_ms = 0;
-    fields_int(f, o, "", "sample_interval_ms", 0, DURATION_MAX_MS, &interval_ms);
+    fields_rounded(f, o, "", "sample_interval_ms", 0, DURATION_MAX_MS, &interval_ms);
     json_t *samples = fields_array(f, o, "", "samples");
     json_t *threads = fields_array(f, o, "", "threads");
     if (f->failed ||

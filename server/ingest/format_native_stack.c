@@ -183,9 +183,9 @@ bool native_samples(struct intake *in, struct fields *f, json_t *array, int64_t 
         if (!json_is_object(v))
             return fields_refuse(f, "not an object", "%s", at);
         int64_t offset = next, repeat = 1, cpu = -1;
-        fields_int(f, v, at, "offset_ms", 0, DURATION_MAX_MS, &offset);
-        fields_int(f, v, at, "repeat_count", 1, 1000000, &repeat);
-        fields_int(f, v, at, "cpu_usage", 0, 10000, &cpu);
+        fields_rounded(f, v, at, "offset_ms", 0, DURATION_MAX_MS, &offset);
+        fields_rounded(f, v, at, "repeat_count", 1, 1000000, &repeat);
+        fields_rounded(f, v, at, "cpu_usage", 0, 10000, &cpu);
         next = offset + interval_ms * repeat;
         next = next < DURATION_MAX_MS ? next : DURATION_MAX_MS;
         s->offset_ms = (int32_t)offset;
@@ -217,7 +217,7 @@ static bool read_wait(struct intake *in, struct fields *f, json_t *v, const char
                           &t->waits_queue))
         return false;
     fields_address(f, wait, path, "address", &t->waits_address);
-    fields_int(f, wait, path, "owner_tid", 0, INT64_MAX, &t->owner_tid);
+    fields_rounded(f, wait, path, "owner_tid", 0, INT64_MAX, &t->owner_tid);
     return !f->failed &&
            place_keep_clean(in, f, kind ? kind : "unknown", "threads", &t->waits_kind);
 }
@@ -240,7 +240,7 @@ bool native_threads(struct intake *in, struct fields *f, json_t *array, bool out
         if (!json_is_object(v))
             return fields_refuse(f, "not an object", "%s", at);
         t->tid = (int64_t)i;
-        fields_int(f, v, at, "tid", 0, INT64_MAX, &t->tid);
+        fields_rounded(f, v, at, "tid", 0, INT64_MAX, &t->tid);
         fields_bool(f, v, at, "stalled", &t->stalled);
         if (!place_keep_clean(in, f, fields_text(f, v, at, "name", REPORT_TEXT_MAX), "threads",
                               &t->name) ||

@@ -53,8 +53,9 @@ static bool read_numbers(struct fields *f, json_t *o, const struct batch *b,
                          struct op_usage_item *u)
 {
     double rate = 1;
-    bool any = fields_int(f, o, "", "foreground_ms", 0, USAGE_FOREGROUND_MAX, &u->foreground_ms);
-    any |= fields_int(f, o, "", "launches", 0, USAGE_LAUNCHES_MAX, &u->launches);
+    bool any =
+        fields_rounded(f, o, "", "foreground_ms", 0, USAGE_FOREGROUND_MAX, &u->foreground_ms);
+    any |= fields_rounded(f, o, "", "launches", 0, USAGE_LAUNCHES_MAX, &u->launches);
     if (!f->failed && !any)
         return fields_refuse(f, "neither foreground_ms nor launches", "%s", "foreground_ms");
     if (!fields_number(f, o, "", "sample_rate", RATE_MIN, 1, &rate) && b->object != o)

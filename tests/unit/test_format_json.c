@@ -134,6 +134,29 @@ START_TEST(first_refusal_wins_and_sticks)
 }
 END_TEST
 
+START_TEST(whole_numbers_are_not_rounded)
+{
+    struct fields f;
+    struct error err;
+    json_t *o = NULL;
+    int64_t v = 5;
+    ck_assert_int_eq(load("{\"a\":30.0,\"b\":29.5,\"c\":1e300}", &o, &err), ERR_OK);
+    fields_init(&f, NULL);
+    ck_assert(fields_int(&f, o, "", "a", 0, 99, &v));
+    ck_assert_int_eq(v, 30);
+    ck_assert(fields_rounded(&f, o, "", "b", 0, 99, &v));
+    ck_assert_int_eq(v, 30);
+    ck_assert(!fields_int(&f, o, "", "b", 0, 99, &v));
+    ck_assert_str_eq(f.path, "b");
+    ck_assert_str_eq(f.reason, "not a whole number");
+    fields_init(&f, NULL);
+    ck_assert(!fields_int(&f, o, "", "c", 0, INT64_MAX, &v));
+    ck_assert_str_eq(f.reason, "not a whole number");
+    ck_assert_int_eq(v, 30);
+    json_decref(o);
+}
+END_TEST
+
 START_TEST(texts_with_control_characters_are_refused)
 {
     struct fields f;
@@ -217,5 +240,5 @@ END_TEST
 
 UNIT_MAIN("format_json", memory_is_bounded_by_the_size_of_the_body, large_integers_become_addresses,
           damaged_bodies_are_refused, deep_nesting_is_refused, byte_order_mark_is_skipped,
-          addresses, first_refusal_wins_and_sticks, texts_with_control_characters_are_refused,
-          reasons_are_printable)
+          addresses, first_refusal_wins_and_sticks, whole_numbers_are_not_rounded,
+          texts_with_control_characters_are_refused, reasons_are_printable)
