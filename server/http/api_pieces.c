@@ -362,8 +362,7 @@ static void complete(struct piece *p)
 static void piece_is_written(struct piece *p, enum err rc, const struct error *err)
 {
     struct http_request *r = p->r;
-    if (rc ==
-        ERR_NOT_FOUND) { /* the disk has less than the database says: no piece will ever fit */
+    if (rc == ERR_NOT_FOUND && p->row.spool_file) { /* the disk has less than the row says: lost */
         char quoted[256];
         log_warn("upload in pieces dropped", "file=%s error=%s", p->row.spool_file,
                  log_quote(err->text, quoted, sizeof(quoted)));
