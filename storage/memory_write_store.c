@@ -279,11 +279,22 @@ static struct open_upload_row *find_open(struct mem_state *s, const struct op_op
 static enum err add_open(struct mem_storage *m, const struct op_open_upload *o, struct error *err)
 {
     struct mem_state *s = m->work;
-    uint64_t count = 0, bytes = 0;
+    uint64_t count = 0, bytes = 0, app_count = 0, app_bytes = 0;
     for (size_t i = 0; i < s->opens_count; i++) {
-        count += s->opens[i].row.upload_id == 0;
-        bytes += s->opens[i].row.upload_id == 0 ? s->opens[i].row.size : 0;
+        const struct open_upload_row *x = &s->opens[i].row;
+        bool counts = x->upload_id == 0;
+        bool of_app = counts && strcmp(x->bundle_id, o->bundle_id) == 0;
+        count += counts;
+        bytes += counts ? x->size : 0;
+        app_count += of_app;
+        app_bytes += of_app ? x->size : 0;
     }
+    if (o->max_open_app && app_count >= o->max_open_app)
+        return error_set(err, ERR_LIMIT, "too many uploads of this app are open");
+    if (o->max_bytes_app &&
+        (app_bytes > o->max_bytes_app || o->size > o->max_bytes_app - app_bytes))
+        return error_set(err, ERR_LIMIT,
+                         "uploads of this app that are open are too large together");
     if (count >= o->max_open)
         return error_set(err, ERR_LIMIT, "too many uploads are open");
     if (bytes > o->max_bytes || o->size > o->max_bytes - bytes)

@@ -71,9 +71,10 @@ struct op_open_upload {
     bool system;
     bool protect;
     int64_t now_ms;
-    uint64_t max_open, max_bytes; /* caps: so many at a time, of so many bytes together */
-    bool resumed;                 /* result */
-    uint64_t received;            /* result */
+    uint64_t max_open, max_bytes;         /* caps: so many at a time, of so many bytes together */
+    uint64_t max_open_app, max_bytes_app; /* of bundle_id; 0: no caps of its own */
+    bool resumed;                         /* result */
+    uint64_t received;                    /* result */
 };
 
 /* `received` becomes that if it was `before`, else ERR_CONFLICT. */

@@ -119,16 +119,23 @@ static enum err check_room(struct sqlite_storage *s, const struct op_open_upload
                            struct error *err)
 {
     bool row = false;
-    sqlite3_stmt *st = sql_bind(&s->conn, SQL_OPEN_UPLOAD_SUMS, NULL, 0, err);
+    const struct sql_value of = sql_text(o->bundle_id);
+    sqlite3_stmt *st = sql_bind(&s->conn, SQL_OPEN_UPLOAD_SUMS, &of, 1, err);
     enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
     if (rc)
         return rc;
-    uint64_t count = row ? (uint64_t)sqlite3_column_int64(st, 0) : 0;
-    uint64_t bytes = row ? (uint64_t)sqlite3_column_int64(st, 1) : 0;
+    uint64_t sums[4] = {0};
+    for (int i = 0; row && i < 4; i++)
+        sums[i] = (uint64_t)sqlite3_column_int64(st, i);
     sql_end(st);
-    if (count >= o->max_open)
+    if (o->max_open_app && sums[2] >= o->max_open_app)
+        return error_set(err, ERR_LIMIT, "too many uploads of this app are open");
+    if (o->max_bytes_app && (sums[3] > o->max_bytes_app || o->size > o->max_bytes_app - sums[3]))
+        return error_set(err, ERR_LIMIT,
+                         "uploads of this app that are open are too large together");
+    if (sums[0] >= o->max_open)
         return error_set(err, ERR_LIMIT, "too many uploads are open");
-    if (bytes > o->max_bytes || o->size > o->max_bytes - bytes)
+    if (sums[1] > o->max_bytes || o->size > o->max_bytes - sums[1])
         return error_set(err, ERR_LIMIT, "uploads that are open are too large together");
     return ERR_OK;
 }

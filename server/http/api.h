@@ -55,7 +55,8 @@ void api_delete_stand_in(struct http_request *r);
 extern const struct body_stream api_piece_stream;
 void api_post_open_upload(struct http_request *r);
 void api_put_piece(struct http_request *r);
-/* GET of an upload in pieces. */
+/* DELETE and GET of an upload in pieces. */
+void api_delete_open_upload(struct http_request *r);
 enum err api_get_open_upload(struct http_request *r, const struct read_tools *tools,
                              struct error *err);
 

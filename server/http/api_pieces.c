@@ -7,6 +7,7 @@
  *                                   a gap is 409; the last one is checked and becomes an ordinary
  *                                   upload, in one transaction
  *   GET, HEAD …/uploads/{id}        how far it is; what it became
+ *   DELETE …/uploads/{id}           gives it up
  *
  * The id is 128 random bits; a token bound to an app sees uploads of that app alone. What was answered
  * for is synced and in the database, so neither a broken connection nor a crash loses it.
@@ -28,7 +29,8 @@
 #include "server/http/upload.h"
 #include "symbolizer/archive.h"
 
-#define TEXT_MAX 256
+#define TEXT_MAX  256
+#define APP_SHARE 4 /* a bound token's app has a quarter of what may be open */
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
@@ -209,6 +211,15 @@ static bool bind_to_app(struct http_request *r, struct opening *o)
     return false;
 }
 
+/* One app's token leaves room for the others; one upload it may always have. */
+static void cap_app(struct op_open_upload *op, uint64_t upload_bytes)
+{
+    op->max_open_app = op->max_open / APP_SHARE + (op->max_open < APP_SHARE);
+    op->max_bytes_app = op->max_bytes / APP_SHARE;
+    if (op->max_bytes_app < upload_bytes)
+        op->max_bytes_app = upload_bytes;
+}
+
 void api_post_open_upload(struct http_request *r)
 {
     static const char *const MEMBERS[] = {"size",     "sha256", "bundle_id", "version", "build",
@@ -234,6 +245,8 @@ void api_post_open_upload(struct http_request *r)
     o->op.now_ms = r->now_ms;
     o->op.max_open = r->services->open_uploads;
     o->op.max_bytes = r->services->open_upload_bytes;
+    if (r->identity.bundle_id)
+        cap_app(&o->op, r->door->options.upload_bytes);
     http_read(r, look_up, looked_up);
 }
 
@@ -397,6 +410,85 @@ void api_put_piece(struct http_request *r)
     }
     http_defer(r);
     piece_end(r, piece_is_written);
+}
+
+/* --- DELETE ----------------------------------------------------------------------------------- */
+
+/* The row, while its lock is held. */
+struct giving_up {
+    struct open_upload_row row;
+    const char *spool_file;
+};
+
+static void end_giving_up(struct http_request *r)
+{
+    struct giving_up *g = r->state;
+    piece_locks_give(r->services->piece_locks, g->row.id);
+    http_finish(r);
+}
+
+static enum err look_at_open(struct http_request *r, const struct read_tools *tools,
+                             struct error *err)
+{
+    struct giving_up *g = r->state;
+    struct open_upload_row row;
+    const char *bound = r->identity.bundle_id;
+    enum err rc = read_open_upload(tools->storage, g->row.id, tools->arena, &row, err);
+    if (rc == ERR_NOT_FOUND || (rc == ERR_OK && bound && strcmp(row.bundle_id, bound) != 0))
+        return error_set(err, ERR_NOT_FOUND, "no such upload");
+    if (rc == ERR_OK && row.upload_id != 0)
+        return error_set(err, ERR_CONFLICT, "it is whole, and became upload %" PRIu64,
+                         row.upload_id);
+    if (rc != ERR_OK)
+        return rc;
+    g->spool_file = arena_strdup(&r->arena, row.spool_file);
+    return g->spool_file ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for an upload");
+}
+
+static void given_up(struct http_request *r, struct write_op *op, enum err rc,
+                     const struct error *err)
+{
+    const struct giving_up *g = r->state;
+    (void)op;
+    if (rc == ERR_OK) {
+        remove_spool(r, g->spool_file);
+        http_reply(r, 204, NULL);
+    } else {
+        http_reply_failure(r, err);
+    }
+    end_giving_up(r);
+}
+
+static void looked_at_open(struct http_request *r, enum err rc, const struct error *err)
+{
+    const struct giving_up *g = r->state;
+    struct write_op *op = rc == ERR_OK ? write_op_new(WRITE_OPEN_DROP, 4096) : NULL;
+    if (op) {
+        memcpy(op->u.open_drop.id, g->row.id, sizeof(g->row.id));
+        http_write(r, op, given_up);
+        return;
+    }
+    if (rc == ERR_OK)
+        http_problem(r, 503, "no memory to spare; try again");
+    else if (rc == ERR_CONFLICT || rc == ERR_NOT_FOUND)
+        http_reply_error(r, err);
+    else
+        http_reply_failure(r, err);
+    end_giving_up(r);
+}
+
+void api_delete_open_upload(struct http_request *r)
+{
+    struct giving_up *g = api_state(r, sizeof(*g));
+    if (!g)
+        return;
+    piece_id_parse(r->params[0], g->row.id);
+    if (!piece_locks_take(r->services->piece_locks, g->row.id)) {
+        http_problem(r, 409, "another request sends to this upload");
+        r->reply.retry_after_s = 1;
+        return;
+    }
+    http_read(r, look_at_open, looked_at_open);
 }
 
 const struct body_stream api_piece_stream = {.data = piece_data, .abort = piece_abort};

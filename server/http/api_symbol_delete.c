@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "server/http/api_common.h"
+#include "server/http/piece.h"
 
 struct deletion {
     struct uuid uuid;   /* of DELETE /v1/symbols/{uuid} */
@@ -129,6 +130,8 @@ static enum err look_at_upload(struct http_request *r, const struct read_tools *
         return error_set(err, ERR_NOT_FOUND, "no such upload");
     if (rc == ERR_OK && bound && strcmp(row.bundle_id, bound) != 0)
         return error_set(err, ERR_DENIED, "the upload is not of the token's app");
+    if (rc == ERR_OK && !(r->identity.scopes & SCOPE_ADMIN))
+        return error_set(err, ERR_DENIED, "an upload that is whole is deleted with scope admin");
     return rc;
 }
 
@@ -145,5 +148,8 @@ void api_delete_symbol(struct http_request *r)
 
 void api_delete_upload(struct http_request *r)
 {
-    begin(r, look_at_upload);
+    if (piece_id_parse(r->params[0], NULL))
+        api_delete_open_upload(r);
+    else
+        begin(r, look_at_upload);
 }

@@ -86,7 +86,9 @@ ORDER BY id LIMIT 1;
 UPDATE open_uploads SET touched_ms = ?2 WHERE id = ?1;
 
 -- name: open_upload_sums
-SELECT count(*), coalesce(sum(size), 0) FROM open_uploads WHERE upload_id IS NULL;
+SELECT count(*), coalesce(sum(size), 0), coalesce(sum(bundle_id = ?1), 0),
+    coalesce(sum(CASE bundle_id WHEN ?1 THEN size END), 0)
+FROM open_uploads WHERE upload_id IS NULL;
 
 -- name: open_upload_insert
 INSERT INTO open_uploads (sha256, size, bundle_id, version, build, os_build, system, protect, id,

@@ -248,6 +248,24 @@ void suite_uploads_in_pieces(struct suite *s)
     ck_assert_uint_eq(op->u.open_upload.id[0], 1);
     ck_assert_uint_eq(op->u.open_upload.received, 100);
     write_op_free(op);
+    /* An app's own caps stop that app alone. */
+    op = open_op(6, 2, 400);
+    op->u.open_upload.max_open_app = 1;
+    ck_assert_int_eq(suite_try(s, op, &err), ERR_LIMIT);
+    ck_assert_str_eq(err.text, "too many uploads of this app are open");
+    op->u.open_upload.max_open_app = 2;
+    op->u.open_upload.max_bytes_app = 999;
+    ck_assert_int_eq(suite_try(s, op, &err), ERR_LIMIT);
+    ck_assert_str_eq(err.text, "uploads of this app that are open are too large together");
+    write_op_free(op);
+    op = open_op(8, 2, 400);
+    op->u.open_upload.bundle_id = "com.another";
+    op->u.open_upload.max_open_app = 1;
+    op->u.open_upload.max_bytes_app = 400;
+    suite_apply(s, op);
+    op = write_op_new(WRITE_OPEN_DROP, 4096);
+    op->u.open_drop.id[0] = 8;
+    suite_apply(s, op);
     op = open_op(6, 2, 401);
     ck_assert_int_eq(suite_try(s, op, &err), ERR_LIMIT); /* bytes */
     write_op_free(op);

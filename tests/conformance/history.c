@@ -208,7 +208,9 @@ static struct write_op *make_open_upload(struct history *h)
                                                 .system = draw(h, 4) == 0,
                                                 .now_ms = h->now_ms,
                                                 .max_open = 3,
-                                                .max_bytes = 500};
+                                                .max_bytes = 500,
+                                                .max_open_app = draw(h, 3),
+                                                .max_bytes_app = 250 * draw(h, 2)};
     op->u.open_upload.id[0] = (uint8_t)draw(h, 8);
     op->u.open_upload.sha256[0] = (uint8_t)draw(h, 3);
     return op;

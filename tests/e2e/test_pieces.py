@@ -128,6 +128,33 @@ def refusals():
         put(d, id, 0, data, 202, token=tokens[0])
 
 
+def one_app_does_not_block_others():
+    def give_up(id, token):
+        return d.request('DELETE', '/v1/symbols/uploads/' + id, token=token)
+
+    with Daemon(env={'STALLSYM_SYMBOLS_OPEN_UPLOADS': '8'}) as d:
+        tokens = [d.request('POST', '/v1/admin/tokens', json.dumps({'scopes': ['symbols'], 'bundle_id': app}),
+                            {'Content-Type': 'application/json'}).json['token'] for app in ('com.a', 'com.b')]
+        ids = [open_upload(d, b'a%d' % i, token=tokens[0])['upload_id'] for i in range(2)]
+        assert 'of this app' in open_upload(d, b'a3', 503, token=tokens[0])['detail']
+        open_upload(d, b'b', token=tokens[1])
+        open_upload(d, b'c', bundle_id='com.a') # nobody's token: no cap of its own
+        assert give_up(ids[0], tokens[1]).status == 404
+        put(d, ids[0], 0, b'a', token=tokens[0])
+        files = len(list((d.folder / 'data/spool').iterdir()))
+        assert give_up(ids[0], tokens[0]).status == 204 and give_up(ids[0], tokens[0]).status == 404
+        assert len(list((d.folder / 'data/spool').iterdir())) == files - 1
+        put(d, ids[0], 0, b'a', 404, token=tokens[0])
+        assert give_up(ids[1], True).status == 204
+        # What became an upload is another matter.
+        data = archive(1000)
+        id = open_upload(d, data, token=tokens[0])['upload_id']
+        whole = put(d, id, 0, data, token=tokens[0], wait='&wait=1').json['upload_id']
+        assert give_up(id, tokens[0]).status == 409
+        assert give_up(str(whole), tokens[0]).status == 403
+        assert give_up(str(whole), True).status == 204
+
+
 def half_a_piece(d, id, offset, piece, length):
     s = socket.create_connection(('127.0.0.1', d.port))
     s.sendall(b'PUT /v1/symbols/uploads/%s?offset=%d HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n'
@@ -228,7 +255,8 @@ def open_upload_any(d, data):
     return answer.json['upload_id']
 
 
-TESTS = [pieces_in_order, refusals, broken_connections_cost_little, kill_at_any_point, many_at_once]
+TESTS = [pieces_in_order, refusals, one_app_does_not_block_others, broken_connections_cost_little,
+         kill_at_any_point, many_at_once]
 if __name__ == '__main__':
     for test in TESTS:
         begin = time.monotonic()
