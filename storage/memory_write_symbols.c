@@ -21,6 +21,7 @@ enum err mem_write_upload(struct mem_storage *m, struct write_op *op, struct err
     row->row.size = u->size;
     row->row.created_ms = u->now_ms;
     row->row.system = u->system;
+    row->row.bound = u->bound;
     row->row.spool_file = keep(m, u->spool_file);
     row->bundle_id = keep(m, u->bundle_id);
     row->version = keep(m, u->version);
@@ -69,6 +70,7 @@ static enum err add_slice(struct mem_storage *m, const struct mem_upload *u,
         .created_ms = now_ms,
         .current = x->indexed && x->installed,
         .system = u->row.system,
+        .bound = u->row.bound,
         .bundle_id = u->bundle_id,
         .version = u->version,
         .build = u->build,

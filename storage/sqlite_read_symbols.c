@@ -41,6 +41,7 @@ static bool fill_slice(sqlite3_stmt *st, struct arena *arena, struct slice_row *
     x->os_build = sql_column_text(st, 23, arena, &failed);
     x->lost = sqlite3_column_int(st, 24);
     x->object_kept = sqlite3_column_int(st, 25);
+    x->bound = sqlite3_column_int(st, 26);
     return !failed;
 }
 
@@ -88,6 +89,7 @@ enum err sqlite_read_upload(struct storage_reader *base, uint64_t id, struct are
         .created_ms = sqlite3_column_int64(st, 5),
         .system = sqlite3_column_int(st, 6),
         .bundle_id = sql_column_text(st, 7, arena, &failed),
+        .bound = sqlite3_column_int(st, 8),
     };
     sql_column_fixed(st, 3, u.sha256, sizeof(u.sha256));
     sql_end(st);

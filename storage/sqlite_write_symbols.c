@@ -10,7 +10,7 @@ enum err sqlite_write_upload(struct sqlite_storage *s, struct write_op *op, stru
         sql_run(&s->conn, SQL_UPLOAD_INSERT, err, sql_blob(u->sha256, sizeof(u->sha256)),
                 sql_int((int64_t)u->size), sql_text(u->spool_file), sql_text(u->bundle_id),
                 sql_text(u->version), sql_text(u->build), sql_text(u->os_build), sql_int(u->system),
-                sql_int(UPLOAD_QUEUED), sql_int(u->now_ms));
+                sql_int(UPLOAD_QUEUED), sql_int(u->now_ms), sql_int(u->bound));
     if (rc)
         return rc;
     u->id = (uint64_t)sqlite3_last_insert_rowid(s->conn.db);

@@ -105,6 +105,7 @@ struct slice_row {
     bool lost;        /* its index is gone, and so is the object: to be sent again */
     bool object_kept; /* the object file is in the store */
     bool system;
+    bool bound;            /* sent with a token bound to bundle_id */
     const char *bundle_id; /* "" when not given; so the next three */
     const char *version;
     const char *build;
@@ -121,6 +122,7 @@ struct upload_row {
     uint64_t size;
     int64_t created_ms;
     bool system;
+    bool bound; /* its token was bound to bundle_id */
     struct slice_row *slices;
     size_t slice_count;
 };

@@ -199,6 +199,7 @@ struct op_upload {
     const char *build;
     const char *os_build;
     bool system;            /* kind=system */
+    bool bound;             /* the token was bound to bundle_id */
     bool protect;           /* its build is protected from now on, see op_protect */
     const uint8_t *open_id; /* the upload in pieces that it was, NULL */
     int64_t now_ms;

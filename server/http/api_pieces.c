@@ -205,6 +205,10 @@ static bool bind_to_app(struct http_request *r, struct opening *o)
     const char *bound = r->identity.bundle_id;
     if (bound && !*o->op.bundle_id)
         o->op.bundle_id = bound;
+    if (bound && o->op.system) {
+        http_problem(r, 403, "system libraries come with tokens that are bound to no app");
+        return false;
+    }
     if (!bound || strcmp(bound, o->op.bundle_id) == 0)
         return true;
     http_problem(r, 403, "the token is bound to another app");
@@ -349,6 +353,7 @@ static void looked_at_head(struct http_request *r, enum err rc, const struct err
                                       .build = p->row.build,
                                       .os_build = p->row.os_build,
                                       .system = p->row.system,
+                                      .bound = r->identity.bundle_id != NULL,
                                       .protect = p->row.protect,
                                       .open_id = p->row.id,
                                       .now_ms = r->now_ms};

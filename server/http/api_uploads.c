@@ -218,6 +218,7 @@ static void write_next(struct http_request *r)
         .build = q->build,
         .os_build = q->os_build,
         .system = q->system,
+        .bound = r->identity.bundle_id != NULL,
         .protect = q->protect,
         .now_ms = r->now_ms,
     };
@@ -296,6 +297,9 @@ static enum err read_request(struct http_request *r, struct upload_request *q, s
         rc = query_bool(&r->query, "protect", &q->protect, err);
     if (rc == ERR_OK)
         rc = api_bundle(r, &bundle_id, err);
+    if (rc == ERR_OK && kind == 1 && r->identity.bundle_id)
+        rc = error_set(err, ERR_DENIED,
+                       "system libraries come with tokens that are bound to no app");
     q->system = kind == 1;
     q->bundle_id = or_empty(bundle_id);
     q->version = or_empty(query_text(&r->query, "version"));

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "server/jobs/index_rank.h"
+#include "server/jobs/symbol_owner.h"
 #include "symbolizer/gsym_read.h"
 
 /* --- slices as the database wants them -------------------------------------------------------- */
@@ -129,8 +130,13 @@ static enum err fail_slice(struct op_slice *s, const char *path, const struct er
 
 static struct index_rank rank_of(const struct op_slice *s, const char *path)
 {
-    return (struct index_rank){s->has_dwarf,   s->lines,     s->functions, s->inlines,
-                               s->text_vmaddr, s->text_size, path};
+    return (struct index_rank){.has_dwarf = s->has_dwarf,
+                               .lines = s->lines,
+                               .functions = s->functions,
+                               .inlines = s->inlines,
+                               .text_vmaddr = s->text_vmaddr,
+                               .text_size = s->text_size,
+                               .path = path};
 }
 
 /* Slices of one upload, those of a UUID beside each other. */
@@ -198,6 +204,7 @@ bool index_is_sound(const struct blob_store *blobs, const struct uuid *uuid)
 /* What is in use for a UUID. */
 struct in_use {
     struct slice_row *row; /* NULL: nothing, says the database */
+    const char *owner;     /* of the UUID, NULL: nobody's yet */
     bool sound;            /* its file is there and whole */
     char path[PATH_MAX];
 };
@@ -208,8 +215,11 @@ static enum err find_current(const struct index_install *in, const struct uuid *
     struct slice_row *rows = NULL;
     size_t count = 0;
     ret->row = NULL;
+    ret->owner = NULL;
     ret->sound = false;
     enum err rc = read_symbol(in->reader, uuid, arena, &rows, &count, err);
+    if (rc == ERR_OK)
+        ret->owner = symbol_owner_of(rows, count);
     if (rc != ERR_OK || count == 0 || !rows[0].current)
         return rc == ERR_NOT_FOUND ? ERR_OK : rc;
     struct op_slice told = {.uuid = *uuid};
@@ -239,20 +249,31 @@ static const char *const OUTCOMES[2][2] = {
 };
 
 /* True: this slice's index shall be the one in use. Says in its reason when two objects differ. */
-static bool wins(struct op_slice *s, const char *path, const struct in_use *current)
+static bool wins(const struct index_install *in, struct op_slice *s, const char *path,
+                 const struct in_use *current)
 {
     if (!current->row || !current->sound)
         return true;
     const struct slice_row *c = current->row;
-    const struct index_rank mine = rank_of(s, path);
-    const struct index_rank theirs = {c->has_dwarf,   c->lines,     c->functions, c->inlines,
-                                      c->text_vmaddr, c->text_size, current->path};
+    struct index_rank mine = rank_of(s, path);
+    mine.foreign = symbol_is_foreign(current->owner, in->bound, in->bundle_id);
+    const struct index_rank theirs = {.foreign =
+                                          symbol_is_foreign(current->owner, c->bound, c->bundle_id),
+                                      .has_dwarf = c->has_dwarf,
+                                      .lines = c->lines,
+                                      .functions = c->functions,
+                                      .inlines = c->inlines,
+                                      .text_vmaddr = c->text_vmaddr,
+                                      .text_size = c->text_size,
+                                      .path = current->path};
     bool same_object = memcmp(s->object_sha256, c->object_sha256, SHA256_SIZE) == 0;
     int order = index_rank_compare(&mine, &theirs);
     if (same_object) /* made anew: what it says now counts */
         return order != 0 || index_file_compare(path, current->path) != 0;
     if (order == 0)
         s->reason = "another object with this UUID is in use and says the same";
+    else if (mine.foreign && !theirs.foreign)
+        s->reason = "this UUID is another app's: its own symbols stay in use";
     else
         s->reason = OUTCOMES[order > 0][index_rank_conflict(&mine, &theirs)];
     return order > 0;
@@ -381,7 +402,7 @@ static enum err install_slice(const struct index_install *in, const struct slice
     if (outdone)
         s->reason = "another object of this upload has the same UUID and has more";
     else
-        use = wins(s, path, current);
+        use = wins(in, s, path, current);
     all->replaced[index] = use && current->row != NULL;
     /* What was in use cannot be read: whether it, or a third one, can be had back is not known here. */
     all->refit[index] = use && current->row && !current->sound &&

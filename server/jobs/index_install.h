@@ -34,6 +34,8 @@ struct index_install {
     struct layouts *layouts;
     const char *work_dir; /* where the child wrote */
     bool keep_objects;
+    bool bound; /* the upload came with a token bound to bundle_id */
+    const char *bundle_id;
 };
 
 struct installed {

@@ -68,6 +68,8 @@ int index_file_compare(const char *a, const char *b)
 
 static int compare_riches(const struct index_rank *a, const struct index_rank *b)
 {
+    if (a->foreign != b->foreign)
+        return a->foreign ? -1 : 1;
     if (a->has_dwarf != b->has_dwarf)
         return a->has_dwarf ? 1 : -1;
     if (a->lines != b->lines)

@@ -8,12 +8,14 @@
 
 #include "server/jobs/index_install.h"
 #include "server/jobs/index_rank.h"
+#include "server/jobs/symbol_owner.h"
 
 /* One object of the UUID. */
 struct candidate {
     const struct slice_row *row;
     const char *kept;   /* its index file, NULL when there is none that can be used */
     const char *object; /* its object file, NULL when it is not kept */
+    bool foreign;       /* symbol_owner.h */
 };
 
 static bool is_sound(const char *path, const struct uuid *uuid)
@@ -55,9 +57,14 @@ static const char *kept_object(const struct index_refit *in, const struct slice_
 
 static struct index_rank rank_of(const struct candidate *c)
 {
-    return (struct index_rank){
-        c->row->has_dwarf, c->row->lines, c->row->functions, c->row->inlines, c->row->text_vmaddr,
-        c->row->text_size, c->kept};
+    return (struct index_rank){.foreign = c->foreign,
+                               .has_dwarf = c->row->has_dwarf,
+                               .lines = c->row->lines,
+                               .functions = c->row->functions,
+                               .inlines = c->row->inlines,
+                               .text_vmaddr = c->row->text_vmaddr,
+                               .text_size = c->row->text_size,
+                               .path = c->kept};
 }
 
 /* Richest first; of one object's rows the newest. */
@@ -85,10 +92,12 @@ static enum err find_candidates(const struct index_refit *in, const struct uuid 
     struct candidate *all = arena_array(arena, row_count + 1, sizeof(*all));
     if (!all)
         return error_set(err, ERR_NO_MEMORY, "no memory to choose an index");
+    const char *owner = symbol_owner_of(rows, row_count);
     for (size_t i = 0; i < row_count; i++) {
         if (rows[i].indexed)
-            all[count++] = (struct candidate){&rows[i], kept_index(in, &rows[i], arena),
-                                              kept_object(in, &rows[i], arena)};
+            all[count++] = (struct candidate){
+                &rows[i], kept_index(in, &rows[i], arena), kept_object(in, &rows[i], arena),
+                symbol_is_foreign(owner, rows[i].bound, rows[i].bundle_id)};
     }
     qsort(all, count, sizeof(*all), by_rank);
     *ret = all;

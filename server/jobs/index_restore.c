@@ -10,6 +10,7 @@
 
 #include "base/key_set.h"
 #include "server/jobs/index_install.h"
+#include "server/jobs/symbol_owner.h"
 #include "symbolizer/gsym_read.h"
 #include "symbolizer/symbol_maps.h"
 
@@ -43,6 +44,30 @@ static void want(void *ctx, const struct uuid *uuid)
     w->wanted[w->wanted_count++] = *uuid;
 }
 
+/* A token bound to an app brings maps for UUIDs of that app, or that nobody has anything of. */
+static enum err may_keep(struct work *w, const struct uuid *uuid, const char *name, bool *ret,
+                         struct error *err)
+{
+    struct slice_row *rows = NULL;
+    size_t count = 0;
+    char maps[PATH_MAX - 64], path[PATH_MAX];
+    *ret = true;
+    if (!w->in->bound)
+        return ERR_OK;
+    enum err rc = read_symbol(w->in->reader, uuid, w->arena, &rows, &count, err);
+    if (rc != ERR_OK && rc != ERR_NOT_FOUND)
+        return rc;
+    const char *owner = rc == ERR_OK ? symbol_owner_of(rows, count) : NULL;
+    if (owner) {
+        *ret = !symbol_is_foreign(owner, true, w->in->bundle_id);
+        return ERR_OK;
+    }
+    *ret = blob_store_maps_path(w->in->blobs, maps, sizeof(maps)) &&
+           snprintf(path, sizeof(path), "%s/%s", maps, name) < (int)sizeof(path) &&
+           access(path, F_OK) != 0;
+    return ERR_OK;
+}
+
 static enum err keep_file(struct work *w, const char *name, struct error *err)
 {
     struct uuid uuid;
@@ -52,7 +77,11 @@ static enum err keep_file(struct work *w, const char *name, struct error *err)
     if (kind == SYMBOL_FILE_OTHER || n < 0 || (size_t)n >= sizeof(path) ||
         !index_file_is_plain(path))
         return ERR_OK;
-    enum err rc = blob_store_install_map(w->in->blobs, path, &uuid, kind == SYMBOL_FILE_LINK, err);
+    bool may = false;
+    enum err rc = may_keep(w, &uuid, name, &may, err);
+    if (rc != ERR_OK || !may)
+        return rc;
+    rc = blob_store_install_map(w->in->blobs, path, &uuid, kind == SYMBOL_FILE_LINK, err);
     if (rc == ERR_OK && w->wanted_count < RESTORE_MAX)
         w->wanted[w->wanted_count++] = uuid;
     w->kept += rc == ERR_OK;

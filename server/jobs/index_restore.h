@@ -23,7 +23,9 @@
 struct index_restore {
     struct storage_reader *reader;
     struct blob_store *blobs;
-    const char *work_dir;     /* of the upload */
+    const char *work_dir; /* of the upload */
+    bool bound;           /* it came with a token bound to bundle_id */
+    const char *bundle_id;
     struct index_child child; /* how it is run; upload and out_dir are set here */
 };
 

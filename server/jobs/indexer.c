@@ -256,7 +256,9 @@ static enum err finish_upload(struct indexer *x, const struct upload_row *row, c
                                .cache = x->cache,
                                .layouts = x->layouts,
                                .work_dir = work_dir,
-                               .keep_objects = x->options.keep_objects};
+                               .keep_objects = x->options.keep_objects,
+                               .bound = row->bound,
+                               .bundle_id = row->bundle_id};
     struct installed what = {.count = 0};
     bool many = told->slice_count > BATCH_FROM;
     enum err rc = many ? blob_store_batch(x->blobs, err) : ERR_OK;
@@ -375,7 +377,12 @@ static enum err run_child(struct indexer *x, const struct upload_row *row, const
     }
     rc = index_child_run(&child, x->arena, &told, err);
     if (rc == ERR_OK && told.totals.maps > 0) {
-        const struct index_restore in = {x->reader, x->blobs, work_dir, child_of(x)};
+        const struct index_restore in = {.reader = x->reader,
+                                         .blobs = x->blobs,
+                                         .work_dir = work_dir,
+                                         .bound = row->bound,
+                                         .bundle_id = row->bundle_id,
+                                         .child = child_of(x)};
         rc = index_restore(&in, &told, x->arena, &maps, err);
     }
     if (rc == ERR_OK)

@@ -5,6 +5,9 @@
 ALTER TABLE slices ADD COLUMN lost INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX slices_object ON slices (object_sha256);
 
+-- The token that sent it was bound to bundle_id.
+ALTER TABLE uploads ADD COLUMN bound INTEGER NOT NULL DEFAULT 0;
+
 -- UUIDs whose index in use is to be looked after: the indexer's second queue.
 CREATE TABLE refits (
     uuid BLOB PRIMARY KEY,

@@ -385,8 +385,8 @@ WHERE provisional = 1 AND give_up = 0 AND created_ms < ?1;
 
 -- name: upload_insert
 INSERT INTO uploads (sha256, size, spool_file, bundle_id, version, build, os_build, system, state,
-    created_ms, slice_count)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0);
+    created_ms, slice_count, bound)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0, ?11);
 
 -- name: upload_state_set
 UPDATE uploads SET state = ?2, reason = ?3, slice_count = ?4 WHERE id = ?1;
@@ -542,7 +542,8 @@ SELECT id, hash, scopes, name, bundle_id, created_ms FROM tokens ORDER BY id;
 -- === reading: symbol files =======================================================================
 
 -- name: upload_get
-SELECT state, reason, spool_file, sha256, size, created_ms, system, bundle_id FROM uploads WHERE id = ?1;
+SELECT state, reason, spool_file, sha256, size, created_ms, system, bundle_id, bound FROM uploads
+WHERE id = ?1;
 
 -- name: upload_by_sha256
 SELECT u.id FROM uploads u
@@ -557,7 +558,8 @@ SELECT id FROM uploads WHERE state < 2 ORDER BY id;
 SELECT x.id, x.upload_id, x.uuid, x.name, x.member, x.arch, x.reason, x.indexed, x.current,
     x.has_dwarf, x.functions, x.lines, x.inlines, x.index_bytes, x.text_vmaddr, x.text_size,
     x.object_sha256, x.object_bytes, x.created_ms, u.system, u.bundle_id, u.version, u.build,
-    u.os_build, x.lost, EXISTS (SELECT 1 FROM objects o WHERE o.sha256 = x.object_sha256)
+    u.os_build, x.lost, EXISTS (SELECT 1 FROM objects o WHERE o.sha256 = x.object_sha256),
+    u.bound
 FROM slices x JOIN uploads u ON u.id = x.upload_id WHERE x.upload_id = ?1 ORDER BY x.id;
 
 -- name: objects_known
@@ -567,7 +569,8 @@ SELECT uuid, object_sha256 FROM slices WHERE current = 1 AND lost = 0 ORDER BY i
 SELECT x.id, x.upload_id, x.uuid, x.name, x.member, x.arch, x.reason, x.indexed, x.current,
     x.has_dwarf, x.functions, x.lines, x.inlines, x.index_bytes, x.text_vmaddr, x.text_size,
     x.object_sha256, x.object_bytes, x.created_ms, u.system, u.bundle_id, u.version, u.build,
-    u.os_build, x.lost, EXISTS (SELECT 1 FROM objects o WHERE o.sha256 = x.object_sha256)
+    u.os_build, x.lost, EXISTS (SELECT 1 FROM objects o WHERE o.sha256 = x.object_sha256),
+    u.bound
 FROM slices x JOIN uploads u ON u.id = x.upload_id
 WHERE x.uuid = ?1 AND x.uuid <> zeroblob(16) ORDER BY x.current DESC, x.id DESC;
 
@@ -576,7 +579,8 @@ WHERE x.uuid = ?1 AND x.uuid <> zeroblob(16) ORDER BY x.current DESC, x.id DESC;
 SELECT x.id, x.upload_id, x.uuid, x.name, x.member, x.arch, x.reason, x.indexed, x.current,
     x.has_dwarf, x.functions, x.lines, x.inlines, x.index_bytes, x.text_vmaddr, x.text_size,
     x.object_sha256, x.object_bytes, x.created_ms, u.system, u.bundle_id, u.version, u.build,
-    u.os_build, x.lost, EXISTS (SELECT 1 FROM objects o WHERE o.sha256 = x.object_sha256)
+    u.os_build, x.lost, EXISTS (SELECT 1 FROM objects o WHERE o.sha256 = x.object_sha256),
+    u.bound
 FROM slices x JOIN uploads u ON u.id = x.upload_id
 WHERE x.current = 1 AND x.id < ?2
     AND (?1 IS NULL OR u.bundle_id = ?1 OR EXISTS (
