@@ -1,6 +1,7 @@
 /* Rules of alerts, a test of targets, and what was sent. */
 #include "server/http/api.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "server/http/api_common.h"
@@ -115,6 +116,21 @@ enum err api_get_deliveries(struct http_request *r, const struct read_tools *too
 
 /* --- PUT -------------------------------------------------------------------------------------- */
 
+/* What can never be sent to is refused at once; names are looked up when they are sent to. */
+static enum err check_addresses(const struct http_request *r, const struct alert_rules *rules,
+                                struct alert_fault *fault, struct error *err)
+{
+    for (size_t i = 0; i < rules->target_count; i++) {
+        const char *reason = notifier_url_fault(r->services->notifier, rules->targets[i].url);
+        if (!reason)
+            continue;
+        snprintf(fault->path, sizeof(fault->path), "targets[%zu].url", i);
+        snprintf(fault->reason, sizeof(fault->reason), "%s", reason);
+        return error_set(err, ERR_INVALID, "%s: %s", fault->path, reason);
+    }
+    return ERR_OK;
+}
+
 static enum err merge_rules(struct http_request *r, const struct read_tools *tools,
                             struct error *err)
 {
@@ -128,6 +144,8 @@ static enum err merge_rules(struct http_request *r, const struct read_tools *too
     if (rc != ERR_OK)
         return rc;
     rc = alert_rules_read(r->body.data, r->body.len, &before, tools->arena, &rules, &a->fault, err);
+    if (rc == ERR_OK)
+        rc = check_addresses(r, &rules, &a->fault, err);
     a->faulty = rc == ERR_INVALID;
     if (rc != ERR_OK)
         return rc;
@@ -186,7 +204,9 @@ static json_t *begin(struct http_request *r, const char *const *members, struct 
 
 void api_put_alerts(struct http_request *r)
 {
-    static const char *const MEMBERS[] = {"revision", "targets", "owners", "rules", NULL};
+    static const char *const NEEDED[] = {"targets", "rules"};
+    static const char *const MEMBERS[] = {"revision",   "targets",    "owners", "rules",
+                                          "updated_at", "updated_by", NULL}; /* as GET has them */
     struct fields f;
     json_t *body = begin(r, MEMBERS, &f);
     struct alerts_request *a = r->state;
@@ -194,6 +214,11 @@ void api_put_alerts(struct http_request *r)
         return;
     a->expected_revision = -1;
     fields_int(&f, body, "", "revision", 0, INT64_MAX, &a->expected_revision);
+    /* All of them are replaced: none may be forgotten by accident. */
+    for (size_t i = 0; i < sizeof(NEEDED) / sizeof(NEEDED[0]); i++) {
+        if (!f.failed && !fields_get(body, NEEDED[i]))
+            fields_refuse(&f, "is missing (an empty array is none)", "%s", NEEDED[i]);
+    }
     json_decref(body);
     if (f.failed)
         http_refuse_shape(r, f.path, f.reason);

@@ -17,8 +17,10 @@
  */
 #include "server/jobs/notifier.h"
 
+#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -89,6 +91,40 @@ int64_t notifier_delay(const struct notifier_options *options, uint32_t attempts
     if (asked_ms > options->retry_max_ms)
         asked_ms = options->retry_max_ms;
     return delay > asked_ms ? delay : asked_ms;
+}
+
+/* Of a literal address; libcurl has turned 0x7f000001 and the like into four numbers. */
+static bool is_private(const char *host)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+    char text[INET6_ADDRSTRLEN];
+    if (inet_pton(AF_INET, host, &in.sin_addr) == 1)
+        return !net_guard_public((const struct sockaddr *)&in);
+    size_t len = strcspn(host + (*host == '['), "]%");
+    if (*host != '[' || len >= sizeof(text))
+        return false;
+    memcpy(text, host + 1, len);
+    text[len] = 0;
+    return inet_pton(AF_INET6, text, &in6.sin6_addr) == 1 &&
+           !net_guard_public((const struct sockaddr *)&in6);
+}
+
+const char *notifier_url_fault(const struct notifier *n, const char *url)
+{
+    CURLU *parts = curl_url();
+    char *host = NULL;
+    const char *fault = NULL;
+    if (!parts)
+        return NULL; /* it is looked at again when it is sent to */
+    if (curl_url_set(parts, CURLUPART_URL, url, 0) != CURLUE_OK ||
+        curl_url_get(parts, CURLUPART_HOST, &host, 0) != CURLUE_OK)
+        fault = "not an address that can be connected to (is the port above 65535?)";
+    else if (!(n && n->options.allow_private) && is_private(host))
+        fault = "its address is private; see [alerts] allow_private";
+    curl_free(host);
+    curl_url_cleanup(parts);
+    return fault;
 }
 
 const char *notifier_library(void)

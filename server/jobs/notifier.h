@@ -45,6 +45,9 @@ void notifier_ring(struct notifier *n);
  * `random`, and no less than what the target asked for (0: nothing). */
 int64_t notifier_delay(const struct notifier_options *options, uint32_t attempts, int64_t asked_ms,
                        uint32_t random);
+/* Why nothing can be sent there whatever its name resolves to (a port that is none, a literal address
+ * that is not public and not allowed); NULL: may be tried. `n` NULL: private ones are not allowed. */
+const char *notifier_url_fault(const struct notifier *n, const char *url);
 /* What libcurl says it is. */
 const char *notifier_library(void);
 
