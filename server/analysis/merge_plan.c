@@ -321,7 +321,7 @@ enum err merge_map_of(const struct plan_rule *rules, size_t count, struct arena 
 const uint8_t *merge_map_root(const struct merge_map *map, const uint8_t key[CLUSTER_KEY_SIZE])
 {
     for (int i = 0; i < CHAIN_MAX && map->count > 0; i++) {
-        struct plan_merge wanted;
+        struct plan_merge wanted = {.score = 0};
         memcpy(wanted.from, key, CLUSTER_KEY_SIZE);
         const struct plan_merge *found =
             bsearch(&wanted, map->items, map->count, sizeof(wanted), by_from);

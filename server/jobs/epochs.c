@@ -214,8 +214,8 @@ static enum err align_page(struct epochs *e, struct cluster_work_row *w,
 static enum err align(struct epochs *e, struct cluster_work_row *w, struct error *err)
 {
     struct arena page, arena;
-    struct epoch_rules rules;
-    struct merge_map map;
+    struct epoch_rules rules = {0};
+    struct merge_map map = {0};
     size_t count = PAGE;
     uint64_t saved = w->seen;
     arena_init(&page, PAGE_ARENA);

@@ -467,7 +467,8 @@ static enum err refit_next(struct indexer *x, bool *ret_more, struct error *err)
     const struct refit_row row = rows[i < count ? i : 0];
     rc = refit(x, &row, err);
     *ret_more = rc == ERR_OK;
-    x->failed_uuid = rc == ERR_OK ? (struct uuid){{0}} : row.uuid;
+    const struct uuid none = {{0}};
+    x->failed_uuid = rc == ERR_OK ? none : row.uuid;
     if (rc != ERR_OK)
         waiters_call(&x->waiters, REFITS, ERR_BUSY);
     return rc;
