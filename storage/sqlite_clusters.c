@@ -82,10 +82,38 @@ enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struc
     return rc;
 }
 
+/* The histogram, then the tally, into s->blob. */
+static enum err encode_sums(struct sqlite_storage *s, const struct histogram *hist,
+                            const struct tally *tally, size_t *ret_hist_len, struct error *err)
+{
+    buf_clear(&s->blob);
+    if (!histogram_encode(hist, &s->blob))
+        return error_set(err, ERR_NO_MEMORY, "no memory for counters");
+    *ret_hist_len = s->blob.len;
+    return tally_encode(tally, &s->blob) ? ERR_OK
+                                         : error_set(err, ERR_NO_MEMORY, "no memory for counters");
+}
+
+enum err sqlite_cluster_add(struct sqlite_storage *s, const struct cluster_move *m,
+                            struct error *err)
+{
+    const struct figures *f = m->figures;
+    size_t hist_len = 0;
+    enum err rc = encode_sums(s, &f->hist, m->tally, &hist_len, err);
+    if (rc)
+        return rc;
+    return sql_run(&s->conn, SQL_CLUSTER_ADD, err, sql_int(m->to), sql_int(f->count),
+                   sql_int(f->weighted), sql_int(f->stall_ms), sql_int(m->first_ms),
+                   sql_int(m->last_ms), sql_blob(s->blob.data, hist_len), sql_int(f->above_ms),
+                   sql_blob(s->blob.data + hist_len, s->blob.len - hist_len));
+}
+
 enum err sqlite_cluster_take(struct sqlite_storage *s, const struct cluster_move *m,
                              struct error *err)
 {
     struct figures left = {0};
+    const struct figures *f = m->figures;
+    size_t hist_len = 0;
     bool row = false;
     sqlite3_stmt *st = sql_start(&s->conn, SQL_CLUSTER_HIST, err, sql_int(m->from));
     enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
@@ -95,15 +123,16 @@ enum err sqlite_cluster_take(struct sqlite_storage *s, const struct cluster_move
                                            (size_t)sqlite3_column_bytes(st, 0));
     if (row)
         sql_end(st);
-    histogram_subtract(&left.hist, &m->figures->hist);
-    buf_clear(&s->blob);
-    if (ok && histogram_encode(&left.hist, &s->blob))
-        rc = sql_run(&s->conn, SQL_CLUSTER_TAKE, err, sql_int(m->from), sql_int(m->figures->count),
-                     sql_int(m->figures->weighted), sql_int(m->figures->stall_ms),
-                     sql_blob(s->blob.data, s->blob.len), sql_int(m->first_ms), sql_int(m->last_ms),
-                     sql_int(m->figures->above_ms));
-    else
+    histogram_subtract(&left.hist, &f->hist);
+    if (!ok)
         rc = error_set(err, ERR_FORMAT, "the sums of cluster %lld are damaged", (long long)m->from);
+    if (!rc)
+        rc = encode_sums(s, &left.hist, m->tally, &hist_len, err);
+    if (!rc)
+        rc = sql_run(&s->conn, SQL_CLUSTER_TAKE, err, sql_int(m->from), sql_int(f->count),
+                     sql_int(f->weighted), sql_int(f->stall_ms), sql_blob(s->blob.data, hist_len),
+                     sql_int(m->first_ms), sql_int(m->last_ms), sql_int(f->above_ms),
+                     sql_blob(s->blob.data + hist_len, s->blob.len - hist_len));
     figures_done(&left);
     return rc;
 }
@@ -120,12 +149,7 @@ enum err sqlite_cluster_move(struct sqlite_storage *s, const struct cluster_move
                      sql_int(f->weighted), sql_int(f->count));
     if (rc || f->count == 0)
         return rc;
-    buf_clear(&s->blob);
-    if (!histogram_encode(&f->hist, &s->blob))
-        return error_set(err, ERR_NO_MEMORY, "no memory for counters");
-    return sql_run(&s->conn, SQL_CLUSTER_ADD, err, sql_int(m->to), sql_int(f->count),
-                   sql_int(f->weighted), sql_int(f->stall_ms), sql_int(m->first_ms),
-                   sql_int(m->last_ms), sql_blob(s->blob.data, s->blob.len), sql_int(f->above_ms));
+    return sqlite_cluster_add(s, m, err);
 }
 
 enum err sqlite_cluster_reap(struct sqlite_storage *s, int64_t cluster_id, struct error *err)

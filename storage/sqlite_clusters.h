@@ -15,6 +15,7 @@
 
 #include "storage/figures.h"
 #include "storage/sqlite_storage.h"
+#include "storage/tally.h"
 
 struct cluster_birth {
     const char *rules_version;
@@ -34,11 +35,14 @@ enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struc
 struct cluster_move {
     int64_t from, to;
     const struct figures *figures;
+    const struct tally *tally;
     int64_t first_ms, last_ms;
 };
 enum err sqlite_cluster_move(struct sqlite_storage *s, const struct cluster_move *m,
                              struct error *err);
-/* Its first half: takes them from `m->from`. */
+/* Its halves: adds them to `m->to`; takes them from `m->from`. */
+enum err sqlite_cluster_add(struct sqlite_storage *s, const struct cluster_move *m,
+                            struct error *err);
 enum err sqlite_cluster_take(struct sqlite_storage *s, const struct cluster_move *m,
                              struct error *err);
 /* Deletes the cluster when no stack points to it, leaving an alias. */

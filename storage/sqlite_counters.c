@@ -17,6 +17,7 @@ struct fold_entry {
     /* Of FOLD_COUNTERS: the only hour so far, or all of them. */
     int hour;
     struct hours *hours;
+    struct tally tally; /* of FOLD_CLUSTER */
 };
 
 void fold_init(struct fold *f, struct arena *arena)
@@ -25,10 +26,16 @@ void fold_init(struct fold *f, struct arena *arena)
     f->arena = arena;
 }
 
+static void fold_entry_done(struct fold_entry *e)
+{
+    figures_done(&e->figures);
+    tally_done(&e->tally);
+}
+
 void fold_done(struct fold *f)
 {
     for (struct fold_entry *e = f->first; e; e = e->next)
-        figures_done(&e->figures);
+        fold_entry_done(e);
     memset(f, 0, sizeof(*f));
 }
 
@@ -108,14 +115,21 @@ static bool add_hours(struct fold *f, struct fold_entry *e, const struct hours *
     return true;
 }
 
+static bool add_tally(struct tally *t, const struct fold_report *r)
+{
+    return tally_add(t, TALLY_DAYS, r->day, 1) && tally_add(t, TALLY_BUILDS, r->build_id, 1) &&
+           tally_add(t, TALLY_DEVICES, r->device_id, 1);
+}
+
 static enum err add(struct fold *f, enum fold_table table, const int64_t key[FOLD_KEYS],
                     const struct fold_report *r, struct error *err)
 {
     struct fold_entry *e = entry_of(f, table, key);
     const struct hour_sums one = {1, r->weighted, figures_stall(r->duration_ms),
                                   figures_above(r->weighted, r->duration_ms)};
-    bool ok =
-        e && (table != FOLD_COUNTERS || add_hours(f, e, NULL, hours_of_day(r->time_ms), &one));
+    bool ok = e &&
+              (table != FOLD_COUNTERS || add_hours(f, e, NULL, hours_of_day(r->time_ms), &one)) &&
+              (table != FOLD_CLUSTER || add_tally(&e->tally, r));
     if (!ok || !figures_add(&e->figures, r->weighted, r->duration_ms))
         return error_set(err, ERR_NO_MEMORY, "no memory for counters");
     e->first_ms = r->time_ms < e->first_ms ? r->time_ms : e->first_ms;
@@ -179,14 +193,12 @@ static enum err write_entry(struct sqlite_storage *s, const struct fold_entry *e
         return sql_run(&s->conn, SQL_STACK_ADD, err, sql_int(e->key[0]), sql_int(f->count),
                        sql_int(f->weighted), sql_int(f->stall_ms), sql_int(e->first_ms),
                        sql_int(e->last_ms));
+    const struct cluster_move here = {0, e->key[0], f, &e->tally, e->first_ms, e->last_ms};
+    if (e->table == FOLD_CLUSTER)
+        return sqlite_cluster_add(s, &here, err);
     size_t hist_len = 0;
     if (!encode_entry(s, e, &hist_len))
         return error_set(err, ERR_NO_MEMORY, "no memory for counters");
-    if (e->table == FOLD_CLUSTER)
-        return sql_run(&s->conn, SQL_CLUSTER_ADD, err, sql_int(e->key[0]), sql_int(f->count),
-                       sql_int(f->weighted), sql_int(f->stall_ms), sql_int(e->first_ms),
-                       sql_int(e->last_ms), sql_blob(s->blob.data, s->blob.len),
-                       sql_int(f->above_ms));
     return sql_run(&s->conn, queries[e->table], err, sql_int(e->key[0]), sql_int(e->key[1]),
                    sql_int(e->key[2]), sql_int(e->key[3]), sql_int(f->count), sql_int(f->weighted),
                    sql_int(f->stall_ms), sql_blob(s->blob.data, hist_len), sql_int(f->above_ms),
@@ -201,7 +213,8 @@ enum err sqlite_fold_keep(struct sqlite_storage *s, const struct fold *f, struct
         const struct hour_sums sums = sums_of(&e->figures);
         bool ok =
             into && (e->table != FOLD_COUNTERS || add_hours(group, into, e->hours, e->hour, &sums));
-        if (!ok || !figures_merge(&into->figures, &e->figures))
+        if (!ok || !figures_merge(&into->figures, &e->figures) ||
+            !tally_merge(&into->tally, &e->tally))
             return error_set(err, ERR_NO_MEMORY, "no memory for counters");
         into->first_ms = e->first_ms < into->first_ms ? e->first_ms : into->first_ms;
         into->last_ms = e->last_ms > into->last_ms ? e->last_ms : into->last_ms;
@@ -258,7 +271,8 @@ enum err sqlite_fold_take(struct sqlite_storage *s, const struct fold *f, struct
     }
     /* Afterwards: the first and last reports of clusters are those of their stacks. */
     for (const struct fold_entry *e = f->first; e && !rc; e = e->next) {
-        const struct cluster_move away = {e->key[0], 0, &e->figures, e->first_ms, e->last_ms};
+        const struct cluster_move away = {e->key[0], 0,           &e->figures,
+                                          &e->tally, e->first_ms, e->last_ms};
         if (e->table == FOLD_CLUSTER)
             rc = sqlite_cluster_take(s, &away, err);
     }

@@ -12,6 +12,7 @@
 #include "storage/cluster_face.h"
 #include "storage/sqlite_figures.h"
 #include "storage/sqlite_stacks.h"
+#include "storage/sqlite_tally.h"
 
 struct candidate {
     uint64_t id;
@@ -180,10 +181,16 @@ static enum err fill_texts(sqlite3_stmt *st, struct arena *arena, struct cluster
     return failed ? no_memory(err) : ERR_OK;
 }
 
-/* The row itself; `newest` is the time of the app's newest report. */
+/* What stands with the cluster. */
+struct cached {
+    struct figures figures;
+    struct tally tally;
+    int64_t newest_ms; /* of the app's reports */
+};
+
+/* The row itself. */
 static enum err fill_row(struct sqlite_reader *r, uint64_t id, struct arena *arena,
-                         struct cluster_row *c, struct figures *cached, int64_t *newest,
-                         struct error *err)
+                         struct cluster_row *c, struct cached *cached, struct error *err)
 {
     bool row = false;
     sqlite3_stmt *st = sql_start(&r->conn, SQL_CLUSTER_GET, err, sql_int((int64_t)id));
@@ -195,14 +202,19 @@ static enum err fill_row(struct sqlite_reader *r, uint64_t id, struct arena *are
     memset(c, 0, sizeof(*c));
     c->id = id;
     rc = fill_texts(st, arena, c, err);
-    cached->count = sqlite3_column_int64(st, 15);
-    cached->weighted = sqlite3_column_int64(st, 16);
-    cached->stall_ms = sqlite3_column_int64(st, 17);
-    if (!rc && !histogram_add_encoded(&cached->hist, sqlite3_column_blob(st, 18),
-                                      (size_t)sqlite3_column_bytes(st, 18)))
+    struct figures *f = &cached->figures;
+    f->count = sqlite3_column_int64(st, 15);
+    f->weighted = sqlite3_column_int64(st, 16);
+    f->stall_ms = sqlite3_column_int64(st, 17);
+    f->above_ms = sqlite3_column_int64(st, 22);
+    cached->newest_ms = sqlite3_column_int64(st, 21);
+    c->stacks = (uint64_t)sqlite3_column_int64(st, 29);
+    const bool ok = histogram_add_encoded(&f->hist, sqlite3_column_blob(st, 18),
+                                          (size_t)sqlite3_column_bytes(st, 18)) &&
+                    tally_add_encoded(&cached->tally, sqlite3_column_blob(st, 28),
+                                      (size_t)sqlite3_column_bytes(st, 28));
+    if (!rc && !ok)
         rc = error_set(err, ERR_FORMAT, "the sums of a cluster are damaged");
-    *newest = sqlite3_column_int64(st, 21);
-    cached->above_ms = sqlite3_column_int64(st, 22);
     sql_end(st);
     return rc;
 }
@@ -233,66 +245,40 @@ static enum err fill_releases(struct sqlite_reader *r, struct arena *arena, stru
     }
 }
 
-static enum err fill_numbers(struct sqlite_reader *r, struct cluster_row *c, struct error *err)
+/* What of the tally is full is counted from the stacks. */
+static enum err fill_tally(struct sqlite_reader *r, const struct cached *cached,
+                           struct arena *arena, struct cluster_row *c, struct error *err)
 {
-    const struct {
-        enum sql_query query;
-        uint64_t *ret;
-    } numbers[] = {
-        {SQL_CLUSTER_DEVICES, &c->devices},
-        {SQL_CLUSTER_STACK_COUNT, &c->stacks},
-    };
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        int64_t n = 0;
-        enum err rc = sql_get(&r->conn, numbers[i].query, 0, &n, err, sql_int((int64_t)c->id));
-        if (rc)
-            return rc;
-        *numbers[i].ret = (uint64_t)n;
-    }
-    return ERR_OK;
-}
-
-static enum err fill_trend(struct sqlite_reader *r, struct cluster_row *c, int64_t newest,
-                           struct error *err)
-{
-    int32_t last = clock_day(newest);
-    bool row = true;
+    const int32_t last = clock_day(cached->newest_ms);
     for (int i = 0; i < TREND_DAYS; i++)
         c->trend[i].day = last - TREND_DAYS + 1 + i;
     c->trend_count = TREND_DAYS;
-    sqlite3_stmt *st = sql_start(&r->conn, SQL_CLUSTER_TREND, err, sql_int((int64_t)c->id),
-                                 sql_int(c->trend[0].day), sql_int(last));
-    if (!st)
-        return err->code;
-    for (;;) {
-        enum err rc = sql_step(&r->conn, st, &row, err);
-        if (rc || !row)
-            return rc;
-        int64_t at = sqlite3_column_int64(st, 0) - c->trend[0].day;
-        c->trend[at].count = (uint64_t)sqlite3_column_int64(st, 1);
+    enum err rc = sqlite_tally_show(r, &cached->tally, arena, c, err);
+    if (!rc && cached->tally.full[TALLY_BUILDS])
+        rc = fill_releases(r, arena, c, err);
+    if (!rc && cached->tally.full[TALLY_DEVICES]) {
+        int64_t n = 0;
+        rc = sql_get(&r->conn, SQL_CLUSTER_DEVICES, 0, &n, err, sql_int((int64_t)c->id));
+        c->devices = (uint64_t)n;
     }
+    return rc;
 }
 
 static enum err fill_cluster(struct sqlite_reader *r, uint64_t id, const struct read_filter *f,
                              struct arena *arena, struct cluster_row *c, struct error *err)
 {
-    struct figures cached = {0};
+    struct cached cached = {{0}, {0}, 0};
     struct figures filtered = {0};
-    int64_t newest = 0;
     bool all = read_plan_unfiltered(f);
-    enum err rc = fill_row(r, id, arena, c, &cached, &newest, err);
+    enum err rc = fill_row(r, id, arena, c, &cached, err);
     if (!rc && !all)
         rc = figures_of(r, id, f, &filtered, err);
     if (!rc) {
-        figures_show(all ? &cached : &filtered, &c->figures);
-        rc = fill_numbers(r, c, err);
+        figures_show(all ? &cached.figures : &filtered, &c->figures);
+        rc = fill_tally(r, &cached, arena, c, err);
     }
-    if (!rc) {
-        rc = fill_releases(r, arena, c, err);
-    }
-    if (!rc)
-        rc = fill_trend(r, c, newest, err);
-    figures_done(&cached);
+    figures_done(&cached.figures);
+    tally_done(&cached.tally);
     figures_done(&filtered);
     return rc;
 }

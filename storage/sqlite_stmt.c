@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/histogram.h"
 #include "storage/hours.h"
+#include "storage/sqlite_tally.h"
 
 #define STATEMENT_BYTES (16 << 20)
 #define HISTOGRAM_BYTES (64u << 10)
@@ -143,7 +144,7 @@ static int add_functions(sqlite3 *db)
         rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].arguments,
                                         SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
                                         NULL, functions[i].run, NULL, NULL, NULL);
-    return rc;
+    return rc ? rc : sqlite_tally_functions(db);
 }
 
 /* Pages that a savepoint has seen, up to this much in one piece; more goes to a file. The process's

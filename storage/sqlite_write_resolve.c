@@ -6,6 +6,7 @@
 #include "storage/sqlite_counters.h"
 #include "storage/sqlite_dict.h"
 #include "storage/sqlite_life.h"
+#include "storage/sqlite_tally.h"
 
 struct stack_facts {
     int64_t app_id, cluster_id;
@@ -147,14 +148,18 @@ static enum err move_sums(struct sqlite_storage *s, const struct op_resolution *
                           const struct stack_facts *facts, int64_t cluster_id, struct error *err)
 {
     struct figures figures = {0};
+    struct tally tally = {0};
     if (facts->cluster_id == cluster_id)
         return ERR_OK;
     enum err rc = sqlite_stack_figures(s, (int64_t)r->stack_id, &figures, err);
-    const struct cluster_move move = {facts->cluster_id, cluster_id, &figures, facts->first_ms,
-                                      facts->last_ms};
+    const struct cluster_move move = {facts->cluster_id, cluster_id,    &figures, &tally,
+                                      facts->first_ms,   facts->last_ms};
+    if (!rc && figures.count)
+        rc = sqlite_stack_tally(s, (int64_t)r->stack_id, &tally, err);
     if (!rc)
         rc = sqlite_cluster_move(s, &move, err);
     figures_done(&figures);
+    tally_done(&tally);
     return rc;
 }
 

@@ -248,11 +248,17 @@ WHERE id = ?1;
 UPDATE cluster_totals
 SET count = count + ?2, weighted = weighted + ?3, stall_ms = stall_ms + ?4,
     first_seen_ms = min(first_seen_ms, ?5), last_seen_ms = max(last_seen_ms, ?6),
-    hist = histogram_merge(hist, ?7), above_ms = above_ms + ?8
+    hist = histogram_merge(hist, ?7), above_ms = above_ms + ?8, tally = tally_merge(tally, ?9)
 WHERE cluster_id = ?1;
 
 -- name: stack_counters
 SELECT count, weighted, stall_ms, hist, above_ms FROM counters WHERE stack_id = ?1;
+
+-- name: stack_tally
+SELECT tally_sum(kind, id, n) FROM (
+    SELECT 0 AS kind, day AS id, count AS n FROM counters WHERE stack_id = ?1
+    UNION ALL SELECT 1, build_id, count FROM counters WHERE stack_id = ?1
+    UNION ALL SELECT 2, device_id, count FROM week_devices WHERE stack_id = ?1);
 
 -- === writing: resolutions and clusters ===========================================================
 
@@ -313,7 +319,7 @@ SELECT hist FROM cluster_totals WHERE cluster_id = ?1;
 -- name: cluster_take
 UPDATE cluster_totals
 SET count = count - ?2, weighted = weighted - ?3, stall_ms = stall_ms - ?4, hist = ?5,
-    above_ms = above_ms - ?8,
+    above_ms = above_ms - ?8, tally = tally_take(tally, ?9),
     first_seen_ms = CASE WHEN first_seen_ms < ?6 THEN first_seen_ms ELSE
         coalesce((SELECT min(first_seen_ms) FROM stacks WHERE cluster_id = ?1 AND count > 0),
                  9223372036854775807) END,
@@ -762,7 +768,8 @@ SELECT a.bundle_id, c.title, c.function, c.file, c.image, c.category, c.owner, c
     (SELECT last_seen_ms FROM stacks WHERE id = a.total_id), t.above_ms,
     c.resolved_build, c.regressed_ms, c.regressed_in, c.regressed_build,
     EXISTS (SELECT 1 FROM stacks s WHERE s.cluster_id = c.id AND s.approximate = 1)
-        AND NOT EXISTS (SELECT 1 FROM stacks s WHERE s.cluster_id = c.id AND s.approximate = 0)
+        AND NOT EXISTS (SELECT 1 FROM stacks s WHERE s.cluster_id = c.id AND s.approximate = 0),
+    t.tally, t.stacks
 FROM clusters c JOIN cluster_totals t ON t.cluster_id = c.id JOIN apps a ON a.id = c.app_id
 WHERE c.id = ?1;
 
@@ -777,22 +784,17 @@ FROM (SELECT DISTINCT w.build_id FROM stacks s JOIN counters w ON w.stack_id = s
       WHERE s.cluster_id = ?1) b JOIN dict d ON d.id = b.build_id
 WHERE d.value <> '' ORDER BY d.value, d.value2;
 
--- name: cluster_stack_count
-SELECT count(*) FROM stacks WHERE cluster_id = ?1 AND count > 0;
-
--- name: cluster_trend
-SELECT c.day, sum(c.count) FROM stacks s JOIN counters c ON c.stack_id = s.id
-WHERE s.cluster_id = ?1 AND c.day >= ?2 AND c.day <= ?3 GROUP BY c.day;
-
 -- name: cluster_aliases_of
 SELECT alias FROM cluster_aliases WHERE cluster_id = ?1 ORDER BY alias;
 
 -- name: cluster_stacks
 SELECT s.id, s.count, s.weighted, s.stall_ms, s.state, s.provisional, s.first_seen_ms,
     s.last_seen_ms, a.bundle_id, d.raw, d.resolved, s.part_key, coalesce(c.kind, 0), s.approximate
-FROM stacks s JOIN apps a ON a.id = s.app_id JOIN stack_data d ON d.stack_id = s.id
-    LEFT JOIN clusters c ON c.id = s.cluster_id
-WHERE s.cluster_id = ?1 AND s.count > 0 ORDER BY s.weighted DESC, s.hash LIMIT ?2;
+FROM (SELECT id FROM stacks WHERE cluster_id = ?1 AND count > 0
+      ORDER BY weighted DESC, hash LIMIT ?2) heaviest
+    CROSS JOIN stacks s ON s.id = heaviest.id JOIN apps a ON a.id = s.app_id
+    JOIN stack_data d ON d.stack_id = s.id LEFT JOIN clusters c ON c.id = s.cluster_id
+ORDER BY s.weighted DESC, s.hash;
 
 -- name: stack_get
 SELECT s.id, s.count, s.weighted, s.stall_ms, s.state, s.provisional, s.first_seen_ms,

@@ -1,16 +1,19 @@
 /*
  * bench_reads - P13: lists, details, breakdowns, trends and comparisons on a filled database.
  *
- * usage: bench_reads [REPORTS [CLUSTERS]]
+ * usage: bench_reads [REPORTS [CLUSTERS [FILE]]]
  *
  * Reports (100,000 by default; 10,000,000 is what the goal speaks of) over 28 days in CLUSTERS
  * clusters (20,000), drawn by a Zipf law, each with stacks of its own: one report in ten has a new one.
- * Every read is run ROUNDS times with other arguments; p50 and p95 of each.
+ * Every read is run ROUNDS times with other arguments; p50 and p95 of each, and p95 of the time on a
+ * processor, which the machine's other work does not change much. FILE is kept, and read as it is when
+ * it is there already.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -35,7 +38,7 @@ struct bench {
     uint64_t random, serial, reports;
     uint32_t clusters;
     double *zipf;
-    char dir[64], path[96];
+    char dir[64], path[256];
 };
 
 static struct error err;
@@ -311,23 +314,37 @@ static int by_time(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static double cpu_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static double p95(double *ms, uint32_t count)
+{
+    qsort(ms, count, sizeof(*ms), by_time);
+    return ms[(size_t)(0.95 * count + 0.5) - 1];
+}
+
 static void measure(struct bench *b, const char *what, read_function *read, uint32_t rounds)
 {
-    double ms[ROUNDS];
+    double wall[ROUNDS], cpu[ROUNDS];
     for (uint32_t i = 0; i < rounds; i++) {
         const int64_t start = clock_mono_ns();
+        const double cpu_start = cpu_ms();
         check(read(b, i), what);
-        ms[i] = (double)(clock_mono_ns() - start) / 1e6;
+        cpu[i] = cpu_ms() - cpu_start;
+        wall[i] = (double)(clock_mono_ns() - start) / 1e6;
         arena_reset(&b->arena);
     }
-    qsort(ms, rounds, sizeof(*ms), by_time);
-    const double p95 = ms[(size_t)(0.95 * rounds + 0.5) - 1];
-    printf("P13   %-24s p50 %8.2f ms, p95 %8.2f ms (goal <= %.0f)%s\n", what, ms[rounds / 2], p95,
-           GOAL, p95 > GOAL ? " MISSED" : "");
+    const double slow = p95(wall, rounds);
+    printf("P13   %-24s p50 %8.2f ms, p95 %8.2f ms (processor %8.2f; goal <= %.0f)%s\n", what,
+           wall[rounds / 2], slow, p95(cpu, rounds), GOAL, slow > GOAL ? " MISSED" : "");
     fflush(stdout);
 }
 
-static void fill(struct bench *b)
+static void fill(struct bench *b, bool filled)
 {
     const struct storage_options o = {.backend = "sqlite",
                                       .path = b->path,
@@ -338,7 +355,7 @@ static void fill(struct bench *b)
     check(storage_open(&o, &b->storage, &err), "open");
     check(storage_reader_open(b->storage, &b->reader, &err), "open");
     const int64_t start = clock_mono_ns();
-    while (b->serial < b->reports) {
+    while (!filled && b->serial < b->reports) {
         struct write_op *ops[GROUP];
         size_t n = 0;
         while (n < GROUP && b->serial < b->reports)
@@ -366,8 +383,12 @@ int main(int argc, char **argv)
              getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     if (!mkdtemp(b.dir))
         return 1;
-    snprintf(b.path, sizeof(b.path), "%s/x.db", b.dir);
-    fill(&b);
+    const char *kept = argc > 3 ? argv[3] : NULL;
+    if (kept)
+        snprintf(b.path, sizeof(b.path), "%s", kept);
+    else
+        snprintf(b.path, sizeof(b.path), "%s/x.db", b.dir);
+    fill(&b, kept && access(kept, R_OK) == 0);
     measure(&b, "list", read_list, ROUNDS);
     measure(&b, "list of a version", read_list_of_version, ROUNDS);
     measure(&b, "list by p90", read_list_by_p90, ROUNDS / 4);
@@ -379,7 +400,8 @@ int main(int argc, char **argv)
     measure(&b, "comparison of versions", read_versions, ROUNDS / 4);
     storage_reader_close(b.reader);
     storage_close(b.storage);
-    (void)unlink(b.path);
+    if (!kept)
+        (void)unlink(b.path);
     (void)rmdir(b.dir);
     arena_done(&b.arena);
     free(b.zipf);

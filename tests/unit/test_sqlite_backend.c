@@ -1,5 +1,5 @@
 /* What only a file can do: crash, be damaged, be full, be somebody else's. */
-/* Covers: storage/sqlite_stmt.c storage/sqlite_write.c storage/sqlite_write_*.c */
+/* Covers: storage/sqlite_stmt.c storage/sqlite_tally.c storage/sqlite_write.c storage/sqlite_write_*.c */
 #include "storage/sqlite_storage.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "storage/sqlite_tally.h"
 #include "tests/conformance/history.h"
 #include "tests/conformance/suite.h"
 #include "tests/support/unit.h"
@@ -49,6 +50,8 @@ static void check_whole(const char *path)
         "SELECT count(*) FROM cluster_totals t WHERE (t.count, t.weighted, t.stall_ms) IS NOT "
         "(SELECT coalesce(sum(count), 0), coalesce(sum(weighted), 0), coalesce(sum(stall_ms), 0) "
         "FROM stacks s WHERE s.cluster_id = t.cluster_id)",
+        "SELECT count(*) FROM cluster_totals t WHERE t.stacks IS NOT (SELECT count(*) FROM stacks "
+        "s WHERE s.cluster_id = t.cluster_id AND s.count > 0)",
         "SELECT count(*) FROM clusters c WHERE NOT EXISTS (SELECT 1 FROM stacks s WHERE "
         "s.cluster_id = c.id)",
         "SELECT count(*) FROM cluster_aliases a JOIN clusters c ON c.id = a.alias",
@@ -64,6 +67,105 @@ static void check_whole(const char *path)
         ck_assert_msg(number(path, zeros[i], NULL, 0) == 0, "%s", zeros[i]);
 }
 
+/* Builds and devices are those of the counters; so are the days, as far back as they are kept. */
+static void check_tally(const struct tally *kept, const struct tally *counted)
+{
+    for (int kind = TALLY_BUILDS; kind < TALLY_KINDS; kind++) {
+        size_t n, expected;
+        const struct tally_entry *a = tally_of(kept, (enum tally_kind)kind, &n);
+        const struct tally_entry *b = tally_of(counted, (enum tally_kind)kind, &expected);
+        ck_assert_uint_eq(n, expected);
+        for (size_t i = 0; i < n; i++) {
+            ck_assert_int_eq(a[i].id, b[i].id);
+            ck_assert_int_eq(a[i].count, b[i].count);
+        }
+    }
+    size_t n, expected, at = 0;
+    const struct tally_entry *a = tally_of(kept, TALLY_DAYS, &n);
+    const struct tally_entry *b = tally_of(counted, TALLY_DAYS, &expected);
+    for (size_t i = 0; i < n; i++) {
+        while (at < expected && b[at].id < a[i].id) {
+            ck_assert_int_le(b[at].id, a[n - 1].id - TREND_DAYS);
+            at++;
+        }
+        const bool there = at < expected && b[at].id == a[i].id;
+        ck_assert_int_eq(a[i].count, there ? b[at].count : 0);
+        at += there;
+    }
+    ck_assert_uint_eq(at, expected);
+}
+
+/* Tallies kept with the clusters against those of their stacks' counters. How many were compared. */
+static size_t check_tallies(const char *path)
+{
+    static const char query[] =
+        "SELECT tally, (SELECT tally_sum(kind, id, n) FROM ("
+        "SELECT s.cluster_id AS at, 0 AS kind, c.day AS id, c.count AS n FROM stacks s "
+        "JOIN counters c ON c.stack_id = s.id UNION ALL "
+        "SELECT s.cluster_id, 1, c.build_id, c.count FROM stacks s "
+        "JOIN counters c ON c.stack_id = s.id UNION ALL "
+        "SELECT s.cluster_id, 2, w.device_id, w.count FROM stacks s "
+        "JOIN week_devices w ON w.stack_id = s.id) WHERE at = cluster_id) FROM cluster_totals";
+    sqlite3 *db;
+    sqlite3_stmt *st;
+    size_t count = 0;
+    ck_assert_int_eq(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite_tally_functions(db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_prepare_v2(db, query, -1, &st, NULL), SQLITE_OK);
+    for (; sqlite3_step(st) == SQLITE_ROW; count++) {
+        struct tally t[2] = {{0}, {0}};
+        for (int i = 0; i < 2; i++)
+            ck_assert(tally_add_encoded(&t[i], sqlite3_column_blob(st, i),
+                                        (size_t)sqlite3_column_bytes(st, i)));
+        check_tally(&t[0], &t[1]);
+        tally_done(&t[0]);
+        tally_done(&t[1]);
+    }
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    return count;
+}
+
+/* The file as it was before tallies, to be brought up again. */
+static void forget_tallies(const char *path)
+{
+    static const char sql[] = "DROP TRIGGER stacks_counted; DROP TRIGGER stacks_uncounted;"
+                              "ALTER TABLE cluster_totals DROP COLUMN tally;"
+                              "ALTER TABLE cluster_totals DROP COLUMN stacks;"
+                              "PRAGMA user_version = 8";
+    sqlite3 *db;
+    ck_assert_int_eq(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+START_TEST(tallies_of_an_older_file_are_counted)
+{
+    struct suite a, b;
+    struct history h;
+    char copy[128];
+    suite_open(&a, "memory");
+    suite_open(&b, "sqlite");
+    history_init(&h, 2000);
+    for (int step = 0; step < 60; step++)
+        history_step(&h, &a, &b);
+    forget_tallies(b.path);
+    suite_reopen(&b);
+    ck_assert_int_eq(storage_schema_version(b.storage), 8); /* as it was found */
+    check_whole(b.path);
+    ck_assert_uint_gt(check_tallies(b.path), 0);
+    for (int step = 0; step < 30; step++)
+        history_step(&h, &a, &b);
+    check_whole(b.path);
+    ck_assert_uint_gt(check_tallies(b.path), 0);
+    snprintf(copy, sizeof(copy), "%s.before-9", b.path);
+    ck_assert_int_eq(unlink(copy), 0);
+    history_done(&h);
+    suite_close(&a);
+    suite_close(&b);
+}
+END_TEST
+
 START_TEST(counters_add_up_after_any_history)
 {
     struct suite a, b;
@@ -74,6 +176,7 @@ START_TEST(counters_add_up_after_any_history)
     for (int step = 0; step < 120; step++)
         history_step(&h, &a, &b);
     check_whole(b.path);
+    ck_assert_uint_gt(check_tallies(b.path), 0);
     history_done(&h);
     suite_close(&a);
     suite_close(&b);
@@ -407,6 +510,7 @@ int main(void)
     TCase *tcase = tcase_create("sqlite_backend");
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, counters_add_up_after_any_history, 0, 3);
+    tcase_add_test(tcase, tallies_of_an_older_file_are_counted);
     tcase_add_loop_test(tcase, kill_minus_nine_loses_nothing_answered, 0, 3);
     tcase_add_test(tcase, findings_go_with_their_report);
     tcase_add_test(tcase, other_files_are_refused);
