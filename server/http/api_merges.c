@@ -228,6 +228,10 @@ static bool read_from(struct fields *f, json_t *body, struct write_op *op)
         ids[i] = (uint64_t)json_integer_value(id);
         if (ids[i] == o->cluster_id)
             return fields_refuse(f, "a cluster cannot be merged with itself", "from[%zu]", i);
+        for (size_t k = 0; k < i; k++) {
+            if (ids[k] == ids[i])
+                return fields_refuse(f, "is there twice", "from[%zu]", i);
+        }
     }
     o->from = ids;
     o->from_count = count;

@@ -95,6 +95,8 @@ START_TEST(shapes_are_checked)
         {"/v1/clusters/merge", "{\"into\":0,\"from\":[2]}", 422},
         {"/v1/clusters/merge", "{\"into\":1,\"from\":[1]}", 422},
         {"/v1/clusters/merge", "{\"into\":1,\"from\":[\"2\"]}", 422},
+        {"/v1/clusters/merge", "{\"into\":1,\"from\":[2,2]}", 422},
+        {"/v1/clusters/merge", "{\"into\":1.5,\"from\":[2]}", 422},
         {"/v1/clusters/merge", "{\"into\":1,\"from\":[2],\"form\":1}", 422},
         {"/v1/clusters/merge", "{\"into\":1,\"from\":[77]}", 404},
         {"/v1/clusters/1/split", "{}", 422},
