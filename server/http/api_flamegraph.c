@@ -116,11 +116,15 @@ static enum err read_question(struct http_request *r, const struct read_tools *t
         rc = read_format(&r->query, &q->format, err);
     if (rc != ERR_OK)
         return rc;
+    if (q->filters[0].until_ms != INT64_MIN && q->filters[0].since_ms >= q->filters[0].until_ms)
+        return error_set(err, ERR_INVALID, "since: not before until");
     q->title = q->filters[0].bundle_id ? q->filters[0].bundle_id : "all apps";
     q->filter_count = 1;
     if (other) {
         if (!q->filters[0].version)
             return error_set(err, ERR_INVALID, "compare_version: version is missing");
+        if (strcmp(other, q->filters[0].version) == 0)
+            return error_set(err, ERR_INVALID, "compare_version: is the version itself");
         q->filters[1] = q->filters[0];
         q->filters[1].version = other;
         q->filter_count = 2;

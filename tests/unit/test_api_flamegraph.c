@@ -100,11 +100,18 @@ START_TEST(what_is_refused)
         const char *query;
         int status;
     } rows[] = {
-        {"?format=png", 400},         {"?weight=memory", 400},
-        {"?cluster_id=x", 400},       {"?cluster_id=99", 404},
-        {"?compare_version=1", 400},  {"?limit=3", 400},
-        {"?since=yesterday", 400},    {"?version=9&compare_version=8", 200},
+        {"?format=png", 400},
+        {"?weight=memory", 400},
+        {"?cluster_id=x", 400},
+        {"?cluster_id=99", 404},
+        {"?compare_version=1", 400},
+        {"?limit=3", 400},
+        {"?since=yesterday", 400},
+        {"?version=9&compare_version=8", 200},
         {"?bundle_id=com.none", 200},
+        {"?version=9&compare_version=9", 400},
+        {"?since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z", 400},
+        {"?since=2026-01-01T00:00:00Z&until=2026-01-02T00:00:00Z", 200},
     };
     start();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
