@@ -121,7 +121,7 @@ static bool read_release(struct http_request *r, json_t *body, struct op_cluster
 static bool read_note(struct http_request *r, json_t *body, struct op_cluster_state *o,
                       struct fields *f)
 {
-    const char *note = fields_text(f, body, "", "note", NOTE_BYTES);
+    const char *note = fields_prose(f, body, "", "note", NOTE_BYTES);
     o->set_note = json_object_get(body, "note") != NULL;
     if (f->failed)
         return false;

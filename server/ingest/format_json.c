@@ -217,6 +217,38 @@ const char *fields_text(struct fields *f, json_t *object, const char *at, const 
     return json_string_value(v);
 }
 
+/* U+202A to U+202E, U+2066 to U+2069. */
+static bool turns_direction(const char *s)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    return p[0] == 0xe2 && ((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
+                            (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
+}
+
+const char *fields_prose(struct fields *f, json_t *object, const char *at, const char *key,
+                         size_t max)
+{
+    json_t *v = f->failed ? NULL : fields_get(object, key);
+    const char *s = json_string_value(v);
+    const char *reason = NULL;
+    if (!v)
+        return NULL;
+    if (!s)
+        reason = "not a string";
+    else if (json_string_length(v) > max)
+        reason = "too long";
+    for (size_t i = 0; !reason && i < json_string_length(v); i++) {
+        unsigned char c = (unsigned char)s[i];
+        if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+            reason = "contains control characters";
+        else if (turns_direction(s + i))
+            reason = "contains characters that change the direction of text";
+    }
+    if (reason)
+        refuse_at(f, reason, at, key);
+    return reason ? NULL : s;
+}
+
 bool fields_number(struct fields *f, json_t *object, const char *at, const char *key, double min,
                    double max, double *ret)
 {

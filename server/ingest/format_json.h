@@ -48,6 +48,10 @@ json_t *fields_get(json_t *object, const char *key);
 /* NULL when missing or refused. Texts longer than `max` bytes are refused. */
 const char *fields_text(struct fields *f, json_t *object, const char *at, const char *key,
                         size_t max);
+/* The same for what people write: line breaks and tabs may be in it, but nothing that changes the
+ * direction of what follows. */
+const char *fields_prose(struct fields *f, json_t *object, const char *at, const char *key,
+                         size_t max);
 /* Numbers: integers, or reals that are finite. False when missing or refused. */
 bool fields_number(struct fields *f, json_t *object, const char *at, const char *key, double min,
                    double max, double *ret);

@@ -90,6 +90,7 @@ START_TEST(a_cluster_lives)
     ck_assert_str_ne(text_of(first, "who"), "null");
     json_decref(c);
 
+    ck_assert_int_eq(patch(CLUSTER, ADMIN_TOKEN, "{\"note\":\"a\\n\\tb\"}"), 200);
     ck_assert_int_eq(patch(CLUSTER, ADMIN_TOKEN, "{\"note\":null}"), 200);
     c = http_json();
     ck_assert_str_eq(text_of(c, "note"), "null");
@@ -122,6 +123,10 @@ START_TEST(what_is_refused)
         {CLUSTER, ADMIN_TOKEN, "{\"state\":7}", 422, "state"},
         {CLUSTER, ADMIN_TOKEN, "{\"status\":\"open\"}", 422, "status"},
         {CLUSTER, ADMIN_TOKEN, "{\"note\":7}", 422, "note"},
+        {CLUSTER, ADMIN_TOKEN, "{\"note\":\"\\u001b[2J\"}", 422, "control"},
+        {CLUSTER, ADMIN_TOKEN, "{\"note\":\"\\u0000\"}", 422, "control"},
+        {CLUSTER, ADMIN_TOKEN, "{\"note\":\"a\\u202eb\"}", 422, "direction"},
+        {CLUSTER, ADMIN_TOKEN, "{\"note\":\"a\\u2066b\"}", 422, "direction"},
         {CLUSTER, ADMIN_TOKEN, "{\"state\":\"open\",\"resolved_in\":\"1\"}", 422, "resolved_in"},
         {CLUSTER, ADMIN_TOKEN, "{\"resolved_in\":\"1\"}", 422, "resolved_in"},
         {CLUSTER, ADMIN_TOKEN, "{\"state\":\"resolved\",\"resolved_in\":\"next\"}", 422,
