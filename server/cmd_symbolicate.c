@@ -2,6 +2,8 @@
  * cmd_symbolicate - `stallsymd symbolicate`: a crash text filled in without a daemon.
  */
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,6 +61,16 @@ static enum err fill(const struct symbolicating *s, const struct buf *in, struct
     return rc;
 }
 
+/* Without it nothing would be filled in, and nobody told why. */
+static enum err check_folder(const char *folder, struct error *err)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return error_errno(err, errno, "cannot open --index %s", folder);
+    close(fd);
+    return ERR_OK;
+}
+
 static int symbolicate(const struct symbolicating *s)
 {
     struct error err = {0};
@@ -69,6 +81,8 @@ static int symbolicate(const struct symbolicating *s)
     buf_init(&text, TEXT_LIMIT);
     buf_init(&out, OUT_LIMIT);
     enum err rc = arena ? sigbus_guard_install(&err) : error_set(&err, ERR_NO_MEMORY, "no memory");
+    if (rc == ERR_OK)
+        rc = check_folder(s->folder, &err);
     if (rc == ERR_OK)
         rc = file_read(s->path, &in, &err);
     bool ips = rc == ERR_OK && ips_is(in.data ? in.data : "", in.len);

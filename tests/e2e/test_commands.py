@@ -64,6 +64,12 @@ class Commands(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("cannot write", done.stderr)
 
+    def test_symbolicate_needs_its_indexes(self):
+        for folder in ("/nope", "/dev/null"):
+            done = run("symbolicate", "/dev/null", "--index", folder)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("cannot open --index " + folder, done.stderr)
+
     def test_index_of_a_folder_says_what_to_give(self):
         with tempfile.TemporaryDirectory() as folder:
             done = run("index", folder, "-o", folder + "/out")
