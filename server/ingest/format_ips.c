@@ -208,8 +208,10 @@ static void put_frames(struct buf *b, json_t *frames, json_t *images)
         char address[24];
         struct ips_image image = image_of(images, frame);
         const char *symbol = text_of(frame, "symbol");
-        if (i == FRAMES_MAX)
+        if (i == FRAMES_MAX) {
+            buf_printf(b, "... %zu more frames left out\n", json_array_size(frames) - i);
             break;
+        }
         (void)number_of(frame, "imageOffset", &offset);
         snprintf(address, sizeof(address), "0x%" PRIx64, image.base + offset);
         buf_printf(b, "%-3zu ", i);

@@ -87,6 +87,26 @@ START_TEST(a_report_becomes_a_text)
 }
 END_TEST
 
+START_TEST(what_is_left_out_is_said)
+{
+    struct buf in, out;
+    struct error err = {0};
+    buf_init(&in, 1 << 20);
+    buf_init(&out, 1 << 20);
+    buf_puts(&in,
+             "{\"pid\":1,\"procName\":\"Shop\",\"usedImages\":[],\"threads\":[{\"frames\":[{}");
+    for (int i = 1; i < 1000; i++)
+        buf_puts(&in, ",{}");
+    buf_puts(&in, "]}]}");
+    ck_assert_msg(ips_to_text(in.data, in.len, &out, &err) == ERR_OK, "%s", err.text);
+    ck_assert_ptr_nonnull(strstr(out.data, "\n511 "));
+    ck_assert_ptr_null(strstr(out.data, "\n512 "));
+    ck_assert_ptr_nonnull(strstr(out.data, "\n... 488 more frames left out\n"));
+    buf_done(&in);
+    buf_done(&out);
+}
+END_TEST
+
 START_TEST(what_is_refused)
 {
     struct buf out;
@@ -133,4 +153,5 @@ START_TEST(recognised_by_content)
 }
 END_TEST
 
-UNIT_MAIN("format_ips", a_report_becomes_a_text, what_is_refused, recognised_by_content)
+UNIT_MAIN("format_ips", a_report_becomes_a_text, what_is_left_out_is_said, what_is_refused,
+          recognised_by_content)
