@@ -240,6 +240,14 @@ static enum err copy_member(struct walk *w, const char *name, size_t len, uint64
     return e == ERR_OK ? closed : e;
 }
 
+/* What every dSYM has beside its object: nothing that anybody has to be told of. */
+static bool is_of_bundle(const char *name)
+{
+    const char *at = strstr(name, ".dSYM/Contents/");
+    at = at ? at + strlen(".dSYM/Contents/") : NULL;
+    return at && (strcmp(at, "Info.plist") == 0 || strncmp(at, "Resources/Relocations/", 22) == 0);
+}
+
 static enum err read_member(struct walk *w, const char *name, struct error *err)
 {
     uint64_t member = 0;
@@ -256,7 +264,7 @@ static enum err read_member(struct walk *w, const char *name, struct error *err)
         w->counts.wanted++;
         return copy_member(w, name, len, member, err);
     }
-    w->counts.others++;
+    w->counts.others += !is_of_bundle(name);
     /* A zip's other members can be stepped over; in a stream they have to be gone through. */
     while (e == ERR_OK && len > 0 && w->kind != KIND_ZIP)
         e = read_piece(w, WINDOW, name, &member, &len, err);

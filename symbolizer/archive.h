@@ -46,7 +46,8 @@ bool archive_recognize(const void *head, size_t len);
 struct archive_counts {
     size_t objects; /* members that were handed over as objects (0 is no error here) */
     size_t wanted;  /* other members that were handed over */
-    size_t others;  /* files that are nothing for us; the Finder's own are not counted */
+    size_t
+        others; /* files that are nothing for us; the Finder's and a dSYM's own are not counted */
 };
 
 /* Walks the upload at `path`. ERR_FORMAT damaged, ERR_LIMIT a cap, ERR_UNSUPPORTED encrypted and

@@ -338,8 +338,9 @@ static const char *note_of(struct indexer *x, const struct index_child_result *t
                  told->slice_count);
     size_t n = strlen(counts);
     if (told->totals.others > 0)
-        snprintf(counts + n, sizeof(counts) - n, "%s%" PRIu64 " files are no symbol files",
-                 n ? "; " : "", told->totals.others);
+        snprintf(counts + n, sizeof(counts) - n, "%s%" PRIu64 " %s", n ? "; " : "",
+                 told->totals.others,
+                 told->totals.others == 1 ? "file is no symbol file" : "files are no symbol files");
     if (!maps)
         return *counts ? arena_strdup(x->arena, counts) : NULL;
     return *counts ? arena_printf(x->arena, "%s; %s", maps, counts) : maps;

@@ -69,6 +69,7 @@ def pieces_in_order():
         assert again['upload_id'] == id and again['offset'] == 150000, again
         assert open_upload(d, data, 201, bundle_id='com.b')['upload_id'] != id
         last = put(d, id, 150000, data[150000:], wait='&wait=1')
+        assert last.json['reason'] == '1 file is no symbol file', last # the junk, not Info.plist
         assert last.json['state'] == 'indexed' and last.json['slices'][0]['name'] == 'Shop', last
         # The last piece once more: what it became.
         again = put(d, id, 150000, data[150000:])

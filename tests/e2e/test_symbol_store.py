@@ -357,7 +357,9 @@ def protected_builds():
 def main():
     global UUID
     with Daemon() as d:
-        UUID = d.upload(DEMO, 'wait=1', 200).json['slices'][0]['uuid']
+        demo = d.upload(DEMO, 'wait=1', 200).json
+        assert demo['reason'] is None, demo['reason']
+        UUID = demo['slices'][0]['uuid']
     for test in TESTS:
         begin = time.monotonic()
         test()
