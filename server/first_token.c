@@ -28,7 +28,7 @@ static enum err check_token(const char *token, const char *from, struct error *e
     for (const char *p = token; *p; p++) {
         if (*p <= ' ' || *p > '~')
             return error_set(err, ERR_INVALID,
-                             "the token in %s has a character that no HTTP "
+                             "the token in %s has a blank, or another character that no HTTP "
                              "header carries",
                              from);
     }
