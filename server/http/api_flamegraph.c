@@ -143,6 +143,7 @@ static enum err draw(struct http_request *r, const struct flamegraph *g, const s
                       .version = {q->filters[0].version, q->filters[1].version},
                       .scope = *scope};
     struct buf *out = http_reply(r, 200, q->format->content_type);
+    r->reply.policy = q->format->policy;
     q->format->print(&f, out);
     return out->failed ? error_set(err, ERR_LIMIT, "the flame graph is too large") : ERR_OK;
 }

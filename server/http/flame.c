@@ -3,11 +3,16 @@
 #include "server/http/http_request.h"
 #include "storage/figures.h"
 
+/* The drawing's own style and script; nothing is loaded or sent. */
+#define INLINE_ONLY                                                                                \
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "                  \
+    "frame-ancestors 'none'"
+
 const struct flame_format FLAME_FORMATS[] = {
-    {"json", TYPE_JSON, flame_json},
-    {"folded", "text/plain; charset=utf-8", flame_folded},
-    {"speedscope", TYPE_JSON, flame_speedscope},
-    {"svg", "image/svg+xml", flame_svg},
+    {"json", TYPE_JSON, NULL, flame_json},
+    {"folded", "text/plain; charset=utf-8", NULL, flame_folded},
+    {"speedscope", TYPE_JSON, NULL, flame_speedscope},
+    {"svg", "image/svg+xml", INLINE_ONLY, flame_svg},
 };
 const size_t FLAME_FORMAT_COUNT = sizeof(FLAME_FORMATS) / sizeof(FLAME_FORMATS[0]);
 

@@ -35,6 +35,7 @@ struct flame {
 struct flame_format {
     const char *name;
     const char *content_type;
+    const char *policy; /* http_reply's; NULL */
     void (*print)(const struct flame *f, struct buf *out);
 };
 extern const struct flame_format FLAME_FORMATS[];

@@ -47,6 +47,7 @@ struct http_reply {
     int fd; /* the body is this file; -1 */
     uint64_t fd_size;
     const char *etag;          /* quoted */
+    const char *policy;        /* Content-Security-Policy; NULL: nothing of it may run */
     const char *location;      /* of what was made */
     const char *upload_offset; /* how far an upload in pieces is */
     const char *disposition;   /* Content-Disposition */

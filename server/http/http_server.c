@@ -95,7 +95,8 @@ static void add_headers(struct MHD_Response *response, const struct http_request
     char number[16];
     add(response, "X-Request-Id", r->id);
     add(response, "X-Content-Type-Options", "nosniff");
-    add(response, "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+    add(response, "Content-Security-Policy",
+        reply->policy ? reply->policy : "default-src 'none'; frame-ancestors 'none'");
     add(response, "Referrer-Policy", "no-referrer");
     add(response, "Cache-Control", reply->cacheable ? "no-cache" : "no-store");
     add_cors(response, r);

@@ -71,9 +71,14 @@ START_TEST(formats_and_weights)
     ck_assert_int_eq(http_number("nodes"), 4);
     ck_assert_str_eq(http_header("Content-Type"), "application/json");
     (void)body_of("/v1/flamegraph?format=speedscope&bundle_id=com.a");
+    ck_assert_str_eq(http_header("Content-Security-Policy"),
+                     "default-src 'none'; frame-ancestors 'none'");
     ck_assert_ptr_nonnull(strstr(http_answer.body, "speedscope.app/file-format-schema.json"));
     (void)body_of("/v1/flamegraph?format=svg&bundle_id=com.a");
     ck_assert_str_eq(http_header("Content-Type"), "image/svg+xml");
+    ck_assert_str_eq(http_header("Content-Security-Policy"),
+                     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+                     "frame-ancestors 'none'");
     ck_assert_ptr_nonnull(strstr(http_answer.body, "-[Feed &lt;load&gt;]"));
     /* Of one cluster: what is in it. */
     (void)body_of("/v1/clusters?include_hidden=1");
