@@ -119,7 +119,8 @@ START_TEST(maps_anywhere_in_the_archive)
             add(&z, "A.dSYM/Contents/Resources/" IMAGE ".plist", LINK, strlen(LINK));
         if (!before)
             add(&z, map, MAP, strlen(MAP));
-        add(&z, "A.dSYM/Contents/Info.plist", "<plist/>", 8);
+        add(&z, "A.dSYM/Contents/Info.plist", "<plist/>", 8); /* belongs there */
+        add(&z, "A.dSYM/words", "a b", 3);
         ck_assert_msg(build(&t, &z, NULL) == ERR_OK, "%s", t.err.text);
         ck_assert_uint_eq(t.count, 1);
         ck_assert_int_eq(t.slice.state, SLICE_INDEXED);
