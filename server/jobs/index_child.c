@@ -366,3 +366,23 @@ out:
     free(r);
     return rc;
 }
+
+const char *index_child_note(const struct index_child_result *told, const char *maps,
+                             struct arena *arena)
+{
+    size_t known = 0;
+    char counts[160] = "";
+    for (size_t i = 0; i < told->slice_count; i++)
+        known += told->slices[i].state == SLICE_KNOWN;
+    if (known > 0)
+        snprintf(counts, sizeof(counts), "%zu of %zu symbol files were known already", known,
+                 told->slice_count);
+    size_t n = strlen(counts);
+    if (told->totals.others > 0)
+        snprintf(counts + n, sizeof(counts) - n, "%s%" PRIu64 " %s", n ? "; " : "",
+                 told->totals.others,
+                 told->totals.others == 1 ? "file is no symbol file" : "files are no symbol files");
+    if (!maps)
+        return *counts ? arena_strdup(arena, counts) : NULL;
+    return *counts ? arena_printf(arena, "%s; %s", maps, counts) : maps;
+}

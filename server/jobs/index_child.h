@@ -54,5 +54,8 @@ struct index_child_result {
  * is the reason to store. ERR_IO, ERR_NO_MEMORY: the child could not be had: try again later. */
 enum err index_child_run(const struct index_child *child, struct arena *arena,
                          struct index_child_result *ret, struct error *err);
+/* What is to be said of an upload beside its slices, `maps` (NULL: nothing) first; NULL: nothing. */
+const char *index_child_note(const struct index_child_result *told, const char *maps,
+                             struct arena *arena);
 
 #endif

@@ -25,7 +25,7 @@ struct index_rank {
     uint64_t lines, functions, inlines;
     uint64_t text_vmaddr, text_size;
     const char *path; /* of the index file; NULL: not there, its bytes are not asked */
-    bool foreign; /* symbol_owner.h: behind all others */
+    bool foreign;     /* symbol_owner.h: behind all others */
 };
 
 /* Above 0: `a` is the richer one. 0: their indexes are the same, byte for byte (or not both there). */

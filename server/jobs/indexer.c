@@ -325,27 +325,6 @@ static enum err list_known(struct indexer *x, const char *path, struct error *er
     return rc;
 }
 
-/* What is to be said of an upload beside its slices; NULL: nothing. */
-static const char *note_of(struct indexer *x, const struct index_child_result *told,
-                           const char *maps)
-{
-    size_t known = 0;
-    char counts[160] = "";
-    for (size_t i = 0; i < told->slice_count; i++)
-        known += told->slices[i].state == SLICE_KNOWN;
-    if (known > 0)
-        snprintf(counts, sizeof(counts), "%zu of %zu symbol files were known already", known,
-                 told->slice_count);
-    size_t n = strlen(counts);
-    if (told->totals.others > 0)
-        snprintf(counts + n, sizeof(counts) - n, "%s%" PRIu64 " %s", n ? "; " : "",
-                 told->totals.others,
-                 told->totals.others == 1 ? "file is no symbol file" : "files are no symbol files");
-    if (!maps)
-        return *counts ? arena_strdup(x->arena, counts) : NULL;
-    return *counts ? arena_printf(x->arena, "%s; %s", maps, counts) : maps;
-}
-
 static bool is_upload_s_fault(enum err rc)
 {
     return rc == ERR_FORMAT || rc == ERR_NOT_FOUND || rc == ERR_LIMIT || rc == ERR_INTERNAL;
@@ -387,7 +366,7 @@ static enum err run_child(struct indexer *x, const struct upload_row *row, const
         rc = index_restore(&in, &told, x->arena, &maps, err);
     }
     if (rc == ERR_OK)
-        return finish_upload(x, row, work_dir, &told, note_of(x, &told, maps), err);
+        return finish_upload(x, row, work_dir, &told, index_child_note(&told, maps, x->arena), err);
     if (!is_upload_s_fault(rc))
         return rc;
     struct error why = *err;
