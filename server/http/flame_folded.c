@@ -47,10 +47,13 @@ void flame_folded(const struct flame *f, struct buf *out)
     const struct call_function *functions = call_tree_functions(f->tree, &ignored);
     size_t *ends = malloc(room * sizeof(*ends)); /* of the path, by depth */
     struct buf path;
+    if (!ends) {
+        out->failed = true;
+        return;
+    }
     buf_init(&path, out->limit);
-    if (ends)
-        put_line(f, out, &path, 0);
-    for (uint32_t n = 0; ends && (n = call_tree_next(f->tree, n, &up)) != CALL_TREE_NONE;) {
+    put_line(f, out, &path, 0);
+    for (uint32_t n = 0; (n = call_tree_next(f->tree, n, &up)) != CALL_TREE_NONE;) {
         depth -= up;
         cut_path(&path, ends, depth);
         if (depth == room) {
@@ -70,7 +73,7 @@ void flame_folded(const struct flame *f, struct buf *out)
         if (out->failed || path.failed)
             break;
     }
-    if (!ends || path.failed)
+    if (path.failed)
         out->failed = true;
     free(ends);
     buf_done(&path);

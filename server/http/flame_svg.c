@@ -179,7 +179,9 @@ static size_t put_nodes(const struct flame *f, struct buf *b)
     const struct call_node *nodes = call_tree_nodes(f->tree, &count);
     double *free_from = calloc(room, sizeof(*free_from)); /* by depth: where the next one begins */
     uint32_t n = 0;
-    while (free_from && n != CALL_TREE_NONE && !b->failed) {
+    if (!free_from)
+        return 0;
+    while (n != CALL_TREE_NONE && !b->failed) {
         double width = n ? width_of(f, &nodes[n]) : 1;
         bool drawn = width >= FLAME_WIDTH_MIN;
         if (depth + 2 > room) {

@@ -145,7 +145,7 @@ static enum err write_manifest(const char *folder, const struct backup_facts *fa
 enum err backup_dir_finish(const char *dir, const char *id, const struct backup_facts *facts,
                            struct error *err)
 {
-    char aside[PATH_MAX], path[PATH_MAX];
+    char aside[PATH_MAX], path[PATH_MAX] = "";
     enum err rc = path_of(dir, ".", id, ".tmp", aside, sizeof(aside), err);
     if (rc == ERR_OK)
         rc = path_of(dir, "", id, "", path, sizeof(path), err);

@@ -394,7 +394,7 @@ static void deliver(struct notifier *n, struct pass *p, const struct alert_rules
 static enum err read_page(struct notifier *n, struct delivery_due **ret, size_t *ret_count,
                           int64_t *ret_next_ms, struct alert_rules *rules, struct error *err)
 {
-    struct alert_settings settings;
+    struct alert_settings settings = {.document = NULL};
     struct alert_fault fault;
     uint64_t pending = 0;
     arena_reset(&n->arena);
