@@ -285,14 +285,17 @@ static const char *disposition_of(struct arena *arena, const char *name)
     return arena_printf(arena, "attachment; filename=\"%s\"", n ? safe : "object");
 }
 
+/* -1: it is not there; *ret_errno: or cannot be opened now, which is no reason to say so. */
 static int open_object(const struct http_request *r, const struct slice_row *row,
-                       uint64_t *ret_size)
+                       uint64_t *ret_size, int *ret_errno)
 {
     char path[4096];
     struct stat st;
     if (!blob_store_object_path(r->services->blobs, row->object_sha256, path, sizeof(path)))
         return -1;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno != ENOENT)
+        *ret_errno = errno;
     if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
         close(fd);
         fd = -1;
@@ -309,15 +312,17 @@ enum err api_get_symbol_file(struct http_request *r, const struct read_tools *to
     size_t count = 0;
     uint64_t size = 0;
     char digest[SHA256_TEXT_SIZE];
-    int fd = -1;
+    int fd = -1, trouble = 0;
     enum err rc = find_objects(r, tools, &rows, &count, err);
     for (size_t i = 0; rc == ERR_OK && i < count && fd < 0; i++) {
-        fd = open_object(r, &rows[i], &size);
+        fd = open_object(r, &rows[i], &size, &trouble);
         if (fd >= 0)
             rows[0] = rows[i];
     }
     if (rc != ERR_OK)
         return rc;
+    if (fd < 0 && trouble)
+        return error_errno(err, trouble, "an object file cannot be opened");
     if (fd < 0) {
         http_problem(
             r, 410,

@@ -29,12 +29,13 @@ def many_symbols(count):
 
 
 LARGE = many_symbols(2000000)
+HUGE = many_symbols(6000000)
 SMALL = many_symbols(100)
 CASES = [  # setting, upload, words of the reason
     ('CHILD_DATA_BYTES', '48M', LARGE, ('memory',)),
-    ('CHILD_CPU_S', '1', LARGE, ('CPU', 'processor')),
+    ('CHILD_CPU_S', '1', HUGE, ('CPU', 'processor')),
     ('CHILD_FILE_BYTES', '1M', LARGE, ('large', 'file size', 'too big')),
-    ('CHILD_WALL_S', '1', LARGE, ('time', 'seconds', 'long')),
+    ('CHILD_WALL_S', '1', HUGE, ('time', 'seconds', 'long')),
 ]
 
 for key, value, body, words in CASES:
