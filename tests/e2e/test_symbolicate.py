@@ -1,4 +1,6 @@
 """Crash and sample texts with their frames filled in, over HTTP and by `stallsymd symbolicate`."""
+import os
+import atexit
 import pathlib
 import subprocess
 import tempfile
@@ -22,6 +24,9 @@ Thread 0 Crashed:\r
 Binary Images:\r
        0x1004f4000 -        0x1004fbfff Shop arm64  <%s> /x/Shop.app/Shop\r
 """
+
+EMPTY = tempfile.mkdtemp()  # a folder without an index
+atexit.register(os.rmdir, EMPTY)
 
 
 def uuid_of(daemon):
@@ -71,11 +76,11 @@ class Demo(unittest.TestCase):
                 self.assertEqual(done.stderr, b"stallsymd symbolicate: 2 of 3 frames filled in\n")
 
     def test_command_line(self):
-        self.assertEqual(command(b"no frame here\n", "/nowhere").returncode, 3)
-        self.assertEqual(command(b"0 a 0x1 b\n", "/nowhere").stdout, b"0 a 0x1 b\n")
-        self.assertEqual(command(b"", "/nowhere", "--callers", "some").returncode, 2)
-        self.assertEqual(command(b"", "/nowhere", "a", "b").returncode, 2)
-        self.assertEqual(command(b"", "/nowhere", "/nowhere/text").returncode, 1)
+        self.assertEqual(command(b"no frame here\n", EMPTY).returncode, 3)
+        self.assertEqual(command(b"0 a 0x1 b\n", EMPTY).stdout, b"0 a 0x1 b\n")
+        self.assertEqual(command(b"", EMPTY, "--callers", "some").returncode, 2)
+        self.assertEqual(command(b"", EMPTY, "a", "b").returncode, 2)
+        self.assertEqual(command(b"", EMPTY, "/nowhere/text").returncode, 1)
         self.assertEqual(subprocess.run([PROGRAM, "symbolicate"], capture_output=True).returncode, 2)
 
 
@@ -113,7 +118,7 @@ class Answers(unittest.TestCase):
         for path in [*REPORTS.rglob("*"), *(DATA / "reports" / "apple").rglob("*")]:
             if not path.is_file() or path.suffix == ".ips":
                 continue
-            done = command(path.read_bytes(), "/nowhere")
+            done = command(path.read_bytes(), EMPTY)
             self.assertEqual((done.returncode, done.stdout), (0, path.read_bytes()), path)
 
 
