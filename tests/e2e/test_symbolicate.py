@@ -1,6 +1,6 @@
 """Crash and sample texts with their frames filled in, over HTTP and by `stallsymd symbolicate`."""
-import os
 import atexit
+import os
 import pathlib
 import subprocess
 import tempfile
