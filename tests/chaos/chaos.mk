@@ -1,5 +1,5 @@
 # `make chaos`: every fault against the real daemon (T="kill_9 disk_full": only these), see
-# tests/chaos/chaos.py. The short form is tests/e2e/test_chaos.py.
+# tests/chaos/chaos.py. `chaos.py --quick` is the short form.
 
 FAULT_SHIM := $(BUILD)/fault_shim.so
 $(FAULT_SHIM): tests/chaos/fault_shim.c
