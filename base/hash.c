@@ -106,3 +106,11 @@ uint64_t hash64(const void *data, size_t len, uint64_t seed)
     h ^= h >> 32;
     return h;
 }
+
+double hash_share(const uint8_t *digest)
+{
+    uint64_t v = 0;
+    for (int i = 0; i < 8; i++)
+        v = v << 8 | digest[i];
+    return (double)(v >> 11) / (double)(UINT64_C(1) << 53);
+}

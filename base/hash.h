@@ -33,6 +33,9 @@ const char *sha256_format(const uint8_t digest[SHA256_SIZE], char out[SHA256_TEX
 /* The other way round; false: it is none. */
 bool sha256_parse(const char *text, uint8_t ret[SHA256_SIZE]);
 
+/* The first 8 bytes of a digest as a number from 0 up to, but not, 1: which share of all it is in. */
+double hash_share(const uint8_t *digest);
+
 uint64_t hash64(const void *data, size_t len, uint64_t seed);
 
 #endif

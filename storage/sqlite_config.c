@@ -1,6 +1,8 @@
 /* Remote configurations: revisions of text. */
 #include "storage/sqlite_config.h"
 
+#include "storage/sqlite_read.h"
+
 enum err sqlite_write_config(struct sqlite_storage *s, struct write_op *op, struct error *err)
 {
     struct op_config *c = &op->u.config;
@@ -23,35 +25,33 @@ enum err sqlite_write_config(struct sqlite_storage *s, struct write_op *op, stru
     return rc;
 }
 
-static struct config_row row_of(sqlite3_stmt *st, struct arena *arena, bool *failed)
+static bool fill_config(sqlite3_stmt *st, struct arena *arena, void *row)
 {
-    return (struct config_row){
+    bool failed = false;
+    *(struct config_row *)row = (struct config_row){
         .revision = (uint32_t)sqlite3_column_int64(st, 0),
-        .body = sql_column_text(st, 1, arena, failed),
-        .note = sql_column_text(st, 2, arena, failed),
-        .author = sql_column_text(st, 3, arena, failed),
+        .body = sql_column_text(st, 1, arena, &failed),
+        .note = sql_column_text(st, 2, arena, &failed),
+        .author = sql_column_text(st, 3, arena, &failed),
         .created_ms = sqlite3_column_int64(st, 4),
     };
+    return !failed;
 }
 
 enum err sqlite_read_config(struct storage_reader *base, const char *bundle_id, uint32_t revision,
                             struct arena *arena, struct config_row *ret, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    bool row = false, failed = false;
-    sqlite3_stmt *st = sql_start(c, SQL_CONFIG_GET, err, sql_text(bundle_id), sql_int(revision));
-    if (!st)
-        return err->code;
-    enum err rc = sql_step(c, st, &row, err);
+    struct row_list rows;
+    row_list_init(&rows, sizeof(*ret), arena);
+    enum err rc =
+        sqlite_rows(c, sql_start(c, SQL_CONFIG_GET, err, sql_text(bundle_id), sql_int(revision)),
+                    fill_config, &rows, err);
     if (rc)
         return rc;
-    if (!row)
+    if (rows.count == 0)
         return error_set(err, ERR_NOT_FOUND, "there is no such configuration");
-    struct config_row found = row_of(st, arena, &failed);
-    sql_end(st);
-    if (failed)
-        return error_set(err, ERR_NO_MEMORY, "no memory for a configuration");
-    *ret = found;
+    *ret = *(const struct config_row *)rows.items;
     return ERR_OK;
 }
 
@@ -60,24 +60,13 @@ enum err sqlite_read_config_history(struct storage_reader *base, const char *bun
                                     struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    struct config_row *rows = arena_array(arena, CONFIG_REVISIONS_KEPT, sizeof(*rows));
-    size_t count = 0;
-    bool row = false, failed = !rows;
-    sqlite3_stmt *st = failed ? NULL : sql_start(c, SQL_CONFIG_HISTORY, err, sql_text(bundle_id));
-    if (failed)
-        return error_set(err, ERR_NO_MEMORY, "no memory for a list");
-    if (!st)
-        return err->code;
-    enum err rc;
-    while (!(rc = sql_step(c, st, &row, err)) && row && count < CONFIG_REVISIONS_KEPT && !failed)
-        rows[count++] = row_of(st, arena, &failed);
-    if (row)
-        sql_end(st);
-    if (!rc && failed)
-        rc = error_set(err, ERR_NO_MEMORY, "no memory for a list");
+    struct row_list rows;
+    row_list_init(&rows, sizeof(**ret), arena);
+    enum err rc = sqlite_rows(c, sql_start(c, SQL_CONFIG_HISTORY, err, sql_text(bundle_id)),
+                              fill_config, &rows, err);
     if (rc)
         return rc;
-    *ret = rows;
-    *ret_count = count;
+    *ret = rows.items;
+    *ret_count = rows.count;
     return ERR_OK;
 }

@@ -76,15 +76,12 @@ static double place_of(const char *bundle_id, const char *salt, const char *clie
 {
     struct sha256 h;
     uint8_t digest[SHA256_SIZE];
-    uint64_t first = 0;
     sha256_init(&h);
     sha256_update(&h, bundle_id, strlen(bundle_id) + 1);
     sha256_update(&h, salt, strlen(salt) + 1);
     sha256_update(&h, client, strlen(client));
     sha256_final(&h, digest);
-    for (int i = 0; i < 8; i++)
-        first = first << 8 | digest[i];
-    return (double)(first >> 11) / (double)(UINT64_C(1) << 53) * 100;
+    return hash_share(digest) * 100;
 }
 
 static bool is_taken(const struct config_rule *rule, const struct config_client *c)

@@ -81,21 +81,6 @@ static bool is_json(const struct http_request *r)
             media_type_is(r->content_type, "application/merge-patch+json"));
 }
 
-/* A misspelt member must not mean the same as a missing one. */
-static void check_members(json_t *object, const char *const *known, struct fields *f)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach(object, key, value)
-    {
-        size_t i = 0;
-        while (known[i] && strcmp(known[i], key) != 0)
-            i++;
-        if (!known[i])
-            fields_refuse(f, "not known here", "%.100s", key);
-    }
-}
-
 json_t *api_body(struct http_request *r, const char *const *known, struct fields *f)
 {
     struct error err;
@@ -112,7 +97,7 @@ json_t *api_body(struct http_request *r, const char *const *known, struct fields
     if (!json_is_object(body))
         fields_refuse(f, "an object is expected", "%s", "");
     else if (known)
-        check_members(body, known, f);
+        (void)fields_known(f, body, "", known);
     if (!f->failed)
         return body;
     json_decref(body);

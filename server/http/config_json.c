@@ -8,22 +8,6 @@
 
 #define AT_MAX 64
 
-/* Refuses members that are not in the list. */
-static bool knows_all(struct fields *f, json_t *object, const char *at, const char *const *known)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach(object, key, value)
-    {
-        size_t i = 0;
-        while (known[i] && strcmp(known[i], key) != 0)
-            i++;
-        if (!known[i])
-            return fields_refuse(f, "not known here", "%s%s%.60s", at, *at ? "." : "", key);
-    }
-    return true;
-}
-
 static const char *text(struct fields *f, json_t *object, const char *at, const char *key)
 {
     const char *given = fields_text(f, object, at, key, CONFIG_TEXT_MAX);
@@ -61,7 +45,7 @@ static void read_settings(struct fields *f, json_t *parent, const char *at, cons
     *ret = (struct config_values){0};
     for (int s = 0; s < CONFIG_SETTINGS; s++)
         names[s] = CONFIG_INFO[s].name;
-    if (!object || !knows_all(f, object, inner, names))
+    if (!object || !fields_known(f, object, inner, names))
         return;
     for (enum config_setting s = 0; s < CONFIG_SETTINGS; s++)
         read_setting(f, object, inner, s, ret);
@@ -116,7 +100,7 @@ static void read_conditions(struct fields *f, json_t *rule, const char *at, stru
     char inner[AT_MAX];
     json_t *object = fields_object(f, rule, at, "if");
     snprintf(inner, sizeof(inner), "%.40s.if", at);
-    if (!object || !knows_all(f, object, inner, KNOWN))
+    if (!object || !fields_known(f, object, inner, KNOWN))
         return;
     ret->version = text(f, object, inner, "version");
     ret->build = text(f, object, inner, "build");
@@ -137,7 +121,7 @@ static void read_rule(struct fields *f, json_t *rule, size_t index, struct confi
         (void)fields_refuse(f, "an object is expected", "%s", at);
         return;
     }
-    if (!knows_all(f, rule, at, KNOWN))
+    if (!fields_known(f, rule, at, KNOWN))
         return;
     const char *name = text(f, rule, at, "name");
     ret->name = name ? name : "";

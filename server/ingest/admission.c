@@ -146,14 +146,6 @@ bool admission_get(struct admission *a, const char *bundle_id, struct quota *ret
     return own;
 }
 
-static bool is_kept(const uint8_t *id_hash, double rate)
-{
-    uint64_t v = 0;
-    for (int i = 0; i < 8; i++)
-        v = v << 8 | id_hash[i];
-    return (double)(v >> 11) / (double)(UINT64_C(1) << 53) < rate;
-}
-
 static void fill(struct app *app, const struct quota *q, int64_t now_ms)
 {
     int64_t day = now_ms / DAY_MS;
@@ -194,7 +186,7 @@ static enum admission_verdict judge(struct admission *a, const struct admission_
     bool thinned = report->slight && q->slight_sample_rate < 1;
     if (!may_be_there(a, report->bundle_id, report->bound))
         return ADMISSION_APPS;
-    if (thinned && !is_kept(report->id_hash, q->slight_sample_rate))
+    if (thinned && hash_share(report->id_hash) >= q->slight_sample_rate)
         return ADMISSION_SAMPLED_OUT;
     struct app *app = app_of(a, report->bundle_id);
     *ret_wait_s = take(app, q, now_ms);

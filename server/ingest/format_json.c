@@ -183,6 +183,21 @@ json_t *fields_get(json_t *object, const char *key)
     return json_is_null(v) ? NULL : v;
 }
 
+bool fields_known(struct fields *f, json_t *object, const char *at, const char *const *known)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value)
+    {
+        size_t i = 0;
+        while (known[i] && strcmp(known[i], key) != 0)
+            i++;
+        if (!known[i])
+            return fields_refuse(f, "not known here", "%s%s%.100s", at, *at ? "." : "", key);
+    }
+    return true;
+}
+
 bool json_clean_text(const json_t *value, size_t max)
 {
     const char *s = json_string_value(value);

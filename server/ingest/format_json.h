@@ -45,6 +45,9 @@ bool fields_refuse(struct fields *f, const char *reason, const char *path, ...)
 
 /* `at` is the path of `object` ("" for a report itself); it is only printed on refusal. */
 json_t *fields_get(json_t *object, const char *key);
+/* Refuses members of `object` that are not in `known` (ended by NULL): a misspelt one must not mean
+ * the same as a missing one. */
+bool fields_known(struct fields *f, json_t *object, const char *at, const char *const *known);
 /* NULL when missing or refused. Texts longer than `max` bytes are refused. */
 const char *fields_text(struct fields *f, json_t *object, const char *at, const char *key,
                         size_t max);

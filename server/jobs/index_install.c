@@ -240,12 +240,10 @@ static enum err find_current(const struct index_install *in, const struct uuid *
 static const char *const OUTCOMES[2][2] = {
     {"another object with this UUID is in use and has more",
      "conflicts with another object with this UUID, which stays in use: it has more, or comes "
-     "first "
-     "by its content"},
+     "first by its content"},
     {"replaces the index of another object with this UUID, which had less",
      "conflicts with another object with this UUID and replaces it: this one has more, or comes "
-     "first "
-     "by its content"},
+     "first by its content"},
 };
 
 /* True: this slice's index shall be the one in use. Says in its reason when two objects differ. */
