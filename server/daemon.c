@@ -3,7 +3,7 @@
  *
  * Order of start; a stop is the exact reverse, with two steps before it:
  *
- *   folder and lock, rules, metrics, files, database, layouts, index cache,
+ *   folder and lock, rules, metrics, files, database, quotas, stored state, index cache,
  *   writer, first admin token, resolver, findings, indexer, notifier, alerts, housekeeping, epochs,
  *   backups, readers, spooler, door, port file
  *
@@ -11,13 +11,12 @@
  * wait for an upload, so that no request waits for minutes; the door stops, while everything that its
  * requests may call still runs: the writer commits and answers. Then the reverse. The resolver,
  * the epochs and housekeeping end before the writer, which they wait for; the writer before the database; its
- * bell goes through `bell`, which is cut before the resolver is freed.
+ * bells (bell.h) are cut before those who hear them are freed.
  */
 #include "server/daemon.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,26 +24,17 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "server/bell.h"
 #include "server/data_dir.h"
 #include "server/first_token.h"
 #include "server/http/http_server.h"
 #include "server/jobs/findings.h"
 #include "server/jobs/housekeeping.h"
 #include "server/rules_file.h"
-#include "storage/read_quota.h"
-#include "storage/storage_read.h"
+#include "server/stored_state.h"
 #include "symbolizer/sigbus_guard.h"
 
-#define SLOW_LOOKS  10 /* of looks for alerts: every so many for what costs more */
-#define START_ARENA ((size_t)1024 * 1024 * 1024)
-
-/* The writer starts before the resolver and stops after it. The lock is held while the resolver is
- * rung, which takes its own: the one place where two locks meet, and always in this order. */
-struct bell {
-    pthread_mutex_t lock;
-    struct resolver *resolver;
-    struct findings *findings;
-};
+#define SLOW_LOOKS 10 /* of looks for alerts: every so many for what costs more */
 
 struct daemon {
     const struct config *config;
@@ -58,7 +48,7 @@ struct daemon {
     struct storage *storage;
     struct index_cache *cache;
     struct writer *writer;
-    struct bell bell;
+    struct bell pending_bell, findings_bell;
     struct resolver *resolver;
     struct findings *findings;
     struct indexer *indexer;
@@ -88,33 +78,23 @@ static size_t cores_or(uint64_t wanted)
 static void on_pending(void *ctx)
 {
     struct daemon *d = ctx;
-    pthread_mutex_lock(&d->bell.lock);
-    if (d->bell.resolver)
-        resolver_ring(d->bell.resolver);
-    pthread_mutex_unlock(&d->bell.lock);
-}
-
-static void set_bell(struct daemon *d, struct resolver *resolver)
-{
-    pthread_mutex_lock(&d->bell.lock);
-    d->bell.resolver = resolver;
-    pthread_mutex_unlock(&d->bell.lock);
+    bell_ring(&d->pending_bell);
 }
 
 static void on_findings(void *ctx)
 {
     struct daemon *d = ctx;
-    pthread_mutex_lock(&d->bell.lock);
-    if (d->bell.findings)
-        findings_ring(d->bell.findings);
-    pthread_mutex_unlock(&d->bell.lock);
+    bell_ring(&d->findings_bell);
 }
 
-static void set_findings_bell(struct daemon *d, struct findings *findings)
+static void ring_resolver(void *resolver)
 {
-    pthread_mutex_lock(&d->bell.lock);
-    d->bell.findings = findings;
-    pthread_mutex_unlock(&d->bell.lock);
+    resolver_ring(resolver);
+}
+
+static void ring_findings(void *findings)
+{
+    findings_ring(findings);
 }
 
 static void on_layout(void *ctx, const struct uuid *uuid, uint64_t vmaddr)
@@ -204,79 +184,7 @@ static enum err start_storage(struct daemon *d, struct error *err)
     return storage_open(&options, &d->storage, err);
 }
 
-struct spool_names {
-    const char **names;
-    size_t count, cap;
-};
-
-static bool is_wanted(void *ctx, const char *name)
-{
-    const struct spool_names *wanted = ctx;
-    for (size_t i = 0; i < wanted->count; i++) {
-        if (strcmp(wanted->names[i], name) == 0)
-            return true;
-    }
-    return false;
-}
-
-static enum err want(struct spool_names *wanted, struct arena *arena, const char *name,
-                     struct error *err)
-{
-    if (!arena_room(arena, (void **)&wanted->names, wanted->count, &wanted->cap,
-                    sizeof(wanted->names[0])))
-        return error_set(err, ERR_NO_MEMORY, "no memory to start");
-    wanted->names[wanted->count++] = name;
-    return ERR_OK;
-}
-
-static enum err want_open_uploads(struct storage_reader *reader, struct arena *arena,
-                                  struct spool_names *wanted, struct error *err)
-{
-    struct open_upload_row *rows = NULL;
-    size_t count = READ_LIMIT_MAX;
-    enum err rc = ERR_OK;
-    while (rc == ERR_OK && count == READ_LIMIT_MAX) {
-        const uint8_t *after = rows ? rows[count - 1].id : NULL;
-        rc = read_open_uploads(reader, after, INT64_MAX, READ_LIMIT_MAX, arena, &rows, &count, err);
-        for (size_t i = 0; rc == ERR_OK && i < count; i++)
-            rc = want(wanted, arena, rows[i].spool_file, err);
-    }
-    return rc;
-}
-
-/* Removes spool files that no waiting upload names: their request died with the last run. */
-static enum err sweep_spool(struct daemon *d, struct storage_reader *reader, struct arena *arena,
-                            struct error *err)
-{
-    uint64_t *ids = NULL;
-    size_t count = 0;
-    struct spool_names wanted = {.count = 0};
-    enum err rc = read_uploads_waiting(reader, arena, &ids, &count, err);
-    for (size_t i = 0; rc == ERR_OK && i < count; i++) {
-        struct upload_row row;
-        rc = read_upload(reader, ids[i], arena, &row, err);
-        if (rc == ERR_OK)
-            rc = want(&wanted, arena, row.spool_file, err);
-    }
-    if (rc == ERR_OK)
-        rc = want_open_uploads(reader, arena, &wanted, err);
-    return rc == ERR_OK ? blob_store_sweep_spool(d->blobs, is_wanted, &wanted, err) : rc;
-}
-
-static enum err load_layouts(struct daemon *d, struct storage_reader *reader, struct arena *arena,
-                             struct error *err)
-{
-    struct layout_row *rows = NULL;
-    size_t count = 0;
-    enum err rc = read_layouts(reader, d->config->symbols.layouts, arena, &rows, &count, err);
-    /* Newest first from the database; the table drops the oldest, so it is taught them last. */
-    for (size_t i = count; rc == ERR_OK && i > 0; i--)
-        layouts_learn(d->layouts, &rows[i - 1].uuid, rows[i - 1].vmaddr);
-    return rc;
-}
-
-static enum err load_quotas(struct daemon *d, struct storage_reader *reader, struct arena *arena,
-                            struct error *err)
+static enum err start_quotas(struct daemon *d, struct error *err)
 {
     const struct config_quotas *c = &d->config->quotas;
     struct admission_options options = {
@@ -284,37 +192,17 @@ static enum err load_quotas(struct daemon *d, struct storage_reader *reader, str
                      .reports_per_day = (uint32_t)c->reports_per_day,
                      .slight_sample_rate = (double)c->slight_percent / 100},
         .apps = (uint32_t)c->apps};
-    struct quota_row *rows = NULL;
-    const char **apps = NULL;
-    size_t count = 0, app_count = 0;
     d->admission = admission_new(&options);
-    if (!d->admission)
-        return error_set(err, ERR_NO_MEMORY, "no memory for quotas");
-    enum err rc = read_quotas(reader, arena, &rows, &count, err);
-    if (rc == ERR_OK)
-        rc = read_app_names(reader, arena, &apps, &app_count, err);
-    for (size_t i = 0; rc == ERR_OK && i < app_count; i++)
-        admission_know(d->admission, apps[i]);
-    for (size_t i = 0; rc == ERR_OK && i < count; i++)
-        admission_set(d->admission, rows[i].bundle_id, &rows[i].quota);
-    return rc;
+    return d->admission ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for quotas");
 }
 
-static enum err start_from_database(struct daemon *d, struct error *err)
+static enum err start_stored_state(struct daemon *d, struct error *err)
 {
-    struct storage_reader *reader = NULL;
-    struct arena arena;
-    arena_init(&arena, START_ARENA);
-    enum err rc = storage_reader_open(d->storage, &reader, err);
-    if (rc == ERR_OK)
-        rc = sweep_spool(d, reader, &arena, err);
-    if (rc == ERR_OK)
-        rc = load_layouts(d, reader, &arena, err);
-    if (rc == ERR_OK)
-        rc = load_quotas(d, reader, &arena, err);
-    storage_reader_close(reader);
-    arena_done(&arena);
-    return rc;
+    struct stored_state_taker taker = {.blobs = d->blobs,
+                                       .layouts = d->layouts,
+                                       .layout_count = d->config->symbols.layouts,
+                                       .admission = d->admission};
+    return stored_state_load(d->storage, &taker, err);
 }
 
 static enum err start_cache(struct daemon *d, struct error *err)
@@ -354,7 +242,7 @@ static enum err start_resolver(struct daemon *d, struct error *err)
     enum err rc = resolver_start(d->storage, d->writer, d->cache, live_rules_now(d->rules),
                                  &options, d->metrics, &d->resolver, err);
     if (rc == ERR_OK)
-        set_bell(d, d->resolver);
+        bell_hang(&d->pending_bell, ring_resolver, d->resolver);
     return rc;
 }
 
@@ -363,7 +251,7 @@ static enum err start_findings(struct daemon *d, struct error *err)
     enum err rc = findings_start(d->storage, d->writer, live_rules_now(d->rules), d->metrics,
                                  &d->findings, err);
     if (rc == ERR_OK)
-        set_findings_bell(d, d->findings);
+        bell_hang(&d->findings_bell, ring_findings, d->findings);
     return rc;
 }
 
@@ -529,10 +417,11 @@ static enum err start_port_file(struct daemon *d, struct error *err)
 typedef enum err start_part(struct daemon *d, struct error *err);
 
 static start_part *const PARTS[] = {
-    start_folder,        start_rules,   start_memory,  start_blobs,        start_storage,
-    start_from_database, start_cache,   start_writer,  start_token,        start_resolver,
-    start_findings,      start_indexer, start_alerts,  start_housekeeping, start_epochs,
-    start_backups,       start_readers, start_spooler, start_door,         start_port_file,
+    start_folder,    start_rules,        start_memory,  start_blobs,   start_storage,
+    start_quotas,    start_stored_state, start_cache,   start_writer,  start_token,
+    start_resolver,  start_findings,     start_indexer, start_alerts,  start_housekeeping,
+    start_epochs,    start_backups,      start_readers, start_spooler, start_door,
+    start_port_file,
 };
 
 enum err daemon_start(const struct config *config, struct daemon **ret, struct error *err)
@@ -541,7 +430,8 @@ enum err daemon_start(const struct config *config, struct daemon **ret, struct e
     enum log_level level;
     if (!d)
         return error_set(err, ERR_NO_MEMORY, "no memory to start");
-    pthread_mutex_init(&d->bell.lock, NULL);
+    bell_init(&d->pending_bell);
+    bell_init(&d->findings_bell);
     d->config = config;
     if (log_level_parse(config->log.level, &level))
         log_set_level(level);
@@ -593,9 +483,9 @@ void daemon_stop(struct daemon *d)
     alerts_free(d->alerts);
     notifier_stop(d->notifier);
     indexer_stop(d->indexer);
-    set_findings_bell(d, NULL);
+    bell_cut(&d->findings_bell);
     findings_stop(d->findings);
-    set_bell(d, NULL);
+    bell_cut(&d->pending_bell);
     resolver_stop(d->resolver);
     writer_stop(d->writer);
     if (d->cache)
@@ -610,6 +500,7 @@ void daemon_stop(struct daemon *d)
     piece_locks_free(d->piece_locks);
     live_rules_free(d->rules);
     data_dir_close(d->dir);
-    pthread_mutex_destroy(&d->bell.lock);
+    bell_done(&d->pending_bell);
+    bell_done(&d->findings_bell);
     free(d);
 }
