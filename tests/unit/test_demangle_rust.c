@@ -1,4 +1,4 @@
-/* Covers: symbolizer/demangle_rust.c symbolizer/demangle_rust_legacy.c */
+/* Covers: symbolizer/demangle_rust*.c */
 #include <stdio.h>
 #include <string.h>
 
