@@ -24,16 +24,14 @@
  *     really cannot be had the writer is told so, and does not ask whether it is indexed.
  *   - A commit that fails leaves everything pending: the next pass comes after RETRY_MS.
  *
- * Nothing is held up: a stack whose bytes are damaged, or that takes more memory than an op may
- * have, is resolved as one without frames (unmappable), and logged. Memory that the machine did not
- * have is no property of the stack: it stays pending, and the next pass comes after RETRY_MS.
+ * Nothing is held up by a stack that cannot be resolved: see resolver_worker.h. What the machine had
+ * no memory for is tried again by the next pass, after RETRY_MS.
  *
  * Locks. One, around the bell, the count of ops under way and the list of late stacks; not held
  * while anything is called.
  */
 #include "server/jobs/resolver.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,56 +40,31 @@
 #include "base/log.h"
 #include "base/parallel.h"
 #include "base/thread.h"
-#include "server/analysis/cluster_key.h"
-#include "server/analysis/frame_memo.h"
-#include "server/jobs/app_images.h"
 #include "server/jobs/overlays.h"
+#include "server/jobs/resolver_worker.h"
 #include "storage/read_stand_ins.h"
 #include "storage/storage_read.h"
-#include "symbolizer/demangle_swift.h"
-#include "symbolizer/symbolize.h"
 
 #define PIECE          64 /* stacks of one op */
 #define PAGE_ARENA     ((size_t)512 * 1024 * 1024)
-#define OP_ARENA       ((size_t)128 * 1024 * 1024)
-#define IMAGES_MAX     8192
-#define MEMO_FRAMES    16384
 #define LATE_MAX       4096
 #define RETRY_MS       1000 /* after a failed read or commit */
 #define SUBMIT_WAIT_MS 20   /* the writer's queue is full: try again */
 #define IDLE_LATE_MAX  3    /* passes in a row that brought nothing but late stacks */
 
-struct worker {
-    struct storage_reader *reader;
-    struct symbolizer *symbolizer;
-    struct app_images *images;
-    struct frame_memo *memo;
-};
-
-/* What one call of the workers makes: PIECE stacks of a page, one op. */
-struct piece {
-    const struct pending_stack *stacks;
-    size_t count;
-    struct write_op *op;
-    bool incomplete; /* stacks were left out: look again */
-    bool starved;    /* the machine had no memory: not at once */
-};
-
 struct resolver {
     struct writer *writer;
     struct index_cache *cache;
-    const struct rules *rules; /* of this pass */
     struct resolver_options options;
     struct metrics *metrics;
     struct thread thread;
     struct storage_reader *reader;
-    struct overlays *overlays;        /* of this pass; workers read them */
-    const struct stand_in *stand_ins; /* of this page; read after it, see read_page */
-    size_t stand_in_count;
+    struct overlays *overlays;       /* of this pass */
+    struct resolver_grounds grounds; /* of this page */
     struct parallel_for *parallel;
-    struct worker *workers;
+    struct resolver_worker **workers;
     struct arena *page_arena;
-    struct piece *pieces;
+    struct resolver_piece *pieces;
     size_t piece_max;
     uint64_t *suspects; /* stacks that were late in the pass before; the thread's own */
     size_t suspect_count;
@@ -108,145 +81,10 @@ struct resolver {
     size_t late_count; /* may pass LATE_MAX; those above are not listed */
 };
 
-/* --- one stack; workers ----------------------------------------------------------------------- */
-
-static void log_unreadable(const struct pending_stack *p, const struct error *err)
-{
-    char quoted[sizeof(err->text) + 64];
-    log_warn("stack cannot be resolved", "stack=%" PRIu64 " error=%s", p->stack_id,
-             log_quote(err->text, quoted, sizeof(quoted)));
-}
-
-static void fill_verdict(const struct cluster_verdict *v, struct op_resolution *out)
-{
-    memcpy(out->key, v->key, sizeof(out->key));
-    memcpy(out->variant, v->variant, sizeof(out->variant));
-    out->cluster_kind = (uint8_t)v->kind;
-    out->provisional = v->kind == CLUSTER_PROVISIONAL;
-    out->hidden = v->kind == CLUSTER_IDLE;
-    out->key_text = v->key_text;
-    out->title = v->title;
-    out->function = v->function;
-    out->file = v->file;
-    out->image = v->image;
-    out->category = v->category;
-    out->owner = v->owner;
-}
-
-static enum err fill_stack(struct symbolized *s, struct arena *arena, struct op_resolution *out,
-                           struct error *err)
-{
-    struct resolved_stack *stack = arena_memdup(arena, &s->stack, sizeof(s->stack));
-    if (!stack)
-        return error_set(err, ERR_NO_MEMORY, "no memory for a stack");
-    for (size_t i = 0; i < stack->count; i++)
-        out->approximate = out->approximate || stack->frames[i].approximate;
-    out->stack = stack;
-    out->missing = s->missing;
-    out->missing_count = s->missing_count;
-    if (s->unavailable_count == 0)
-        return ERR_OK;
-    /* An index that is there and cannot be used is as good as gone: the writer has it looked after. */
-    struct uuid *all = arena_array(arena, s->missing_count + s->unavailable_count, sizeof(*all));
-    if (!all)
-        return error_set(err, ERR_NO_MEMORY, "no memory for a stack");
-    if (s->missing_count > 0)
-        memcpy(all, s->missing, s->missing_count * sizeof(*all));
-    memcpy(all + s->missing_count, s->unavailable, s->unavailable_count * sizeof(*all));
-    out->missing = all;
-    out->missing_count += s->unavailable_count;
-    out->gone_count = s->unavailable_count;
-    return ERR_OK;
-}
-
-/* `readable` false: as a stack without frames. */
-static enum err resolve_stack(const struct resolver *r, struct worker *w,
-                              const struct pending_stack *p, bool readable, struct arena *arena,
-                              struct op_resolution *out, struct error *err)
-{
-    struct raw_stack raw = {.frames = NULL, .count = 0};
-    struct symbolized symbolized = {.missing_count = 0};
-    struct cluster_verdict verdict;
-    struct key_options key_options = {
-        .skip_unresolved = p->give_up, .memo = w->memo, .linkage_key = demangle_swift_key};
-    memset(out, 0, sizeof(*out));
-    out->stack_id = p->stack_id;
-    out->generation = p->generation;
-    enum err rc = ERR_OK;
-    if (readable)
-        rc = raw_stack_decode(p->raw, p->raw_len, arena, &raw, err);
-    if (rc == ERR_OK && raw.count > 0) {
-        struct image_lookup lookup = app_images_begin(w->images, p->app_id, p->bundle_id);
-        lookup.stand_ins = r->stand_ins;
-        lookup.stand_in_count = r->stand_in_count;
-        rc = symbolizer_stack(w->symbolizer, &raw, &lookup, arena, &symbolized, err);
-        if (app_images_end(w->images, err) != ERR_OK)
-            return ERR_BUSY; /* an answer without the facts would be another cluster */
-    }
-    if (rc == ERR_OK)
-        rc = fill_stack(&symbolized, arena, out, err);
-    if (rc == ERR_OK)
-        rc = overlay_key_of(overlays_of(r->overlays, p->app_id, &out->overlay), r->rules,
-                            &key_options, p->bundle_id, out->stack, false, arena, &verdict, err);
-    if (rc == ERR_OK)
-        fill_verdict(&verdict, out);
-    return rc;
-}
-
-/* A fresh op for the piece, in place of the one it has. */
-static bool begin_op(const struct resolver *r, struct piece *piece)
-{
-    write_op_free(piece->op);
-    piece->op = write_op_new(WRITE_RESOLUTIONS, OP_ARENA);
-    if (!piece->op)
-        return false;
-    struct op_resolutions *out = &piece->op->u.resolutions;
-    out->items = arena_array(piece->op->arena, piece->count, sizeof(out->items[0]));
-    out->rules_version = arena_strdup(piece->op->arena, rules_version(r->rules));
-    out->now_ms = clock_wall_ms();
-    return out->items && out->rules_version;
-}
-
-/* Puts the stack into the piece's op. False: no more of this piece, what is left is taken again. */
-static bool add_stack(const struct resolver *r, struct worker *w, struct piece *piece,
-                      const struct pending_stack *p)
-{
-    struct error err = {.code = ERR_OK};
-    struct op_resolutions *out = &piece->op->u.resolutions;
-    struct op_resolution item;
-    enum err rc = resolve_stack(r, w, p, true, piece->op->arena, &item, &err);
-    bool starved = rc == ERR_NO_MEMORY && !piece->op->arena->capped;
-    piece->starved = piece->starved || starved;
-    if (rc == ERR_BUSY || starved || (rc == ERR_NO_MEMORY && out->count > 0))
-        return false; /* its neighbours may be what took the memory */
-    if (rc != ERR_OK) {
-        log_unreadable(p, &err);
-        if (rc == ERR_NO_MEMORY && !begin_op(r, piece))
-            return false;
-        out = &piece->op->u.resolutions;
-        rc = resolve_stack(r, w, p, false, piece->op->arena, &item, &err);
-    }
-    if (rc != ERR_OK)
-        return false;
-    out->items[out->count++] = item;
-    return true;
-}
-
 static void resolve_piece(void *ctx, size_t i, size_t worker)
 {
     const struct resolver *r = ctx;
-    struct piece *piece = &r->pieces[i];
-    if (!begin_op(r, piece)) {
-        write_op_free(piece->op);
-        piece->op = NULL;
-        return;
-    }
-    for (size_t j = 0; j < piece->count; j++) {
-        if (!add_stack(r, &r->workers[worker], piece, &piece->stacks[j])) {
-            piece->incomplete = true;
-            return;
-        }
-    }
+    resolver_worker_piece(r->workers[worker], &r->grounds, &r->pieces[i]);
 }
 
 /* --- stacks that were late before ------------------------------------------------------------- */
@@ -300,7 +138,7 @@ static void vet_missing(struct resolver *r, struct op_resolution *item, struct a
     item->gone_count = item->missing_count - gone;
 }
 
-static void vet_piece(struct resolver *r, struct piece *piece)
+static void vet_piece(struct resolver *r, struct resolver_piece *piece)
 {
     struct op_resolutions *out = &piece->op->u.resolutions;
     for (size_t i = 0; i < out->count; i++) {
@@ -381,7 +219,7 @@ static void count_frames(struct resolver *r)
     int64_t frames = 0, hits = 0;
     for (size_t i = 0; i < r->options.workers; i++) {
         struct symbolizer_stats stats;
-        symbolizer_stats(r->workers[i].symbolizer, &stats);
+        resolver_worker_stats(r->workers[i], &stats);
         frames += (int64_t)stats.frames;
         hits += (int64_t)stats.cache_hits;
     }
@@ -396,14 +234,14 @@ static bool resolve_page(struct resolver *r, const struct pending_stack *stacks,
     size_t pieces = (count + PIECE - 1) / PIECE;
     for (size_t i = 0; i < pieces; i++) {
         size_t left = count - i * PIECE;
-        r->pieces[i] =
-            (struct piece){.stacks = stacks + i * PIECE, .count = left < PIECE ? left : PIECE};
+        r->pieces[i] = (struct resolver_piece){.stacks = stacks + i * PIECE,
+                                               .count = left < PIECE ? left : PIECE};
     }
     parallel_run(r->parallel, pieces, resolve_piece, r);
     /* One page with the writer while the next one is read and symbolized, not more. */
     wait_under_way(r, r->piece_max);
     for (size_t i = 0; i < pieces; i++) {
-        struct piece *piece = &r->pieces[i];
+        struct resolver_piece *piece = &r->pieces[i];
         incomplete = incomplete || piece->incomplete || !piece->op;
         starved = starved || piece->starved || !piece->op;
         if (piece->op && piece->op->u.resolutions.count > 0) {
@@ -439,16 +277,8 @@ static bool begin_pass(struct resolver *r)
     pthread_mutex_lock(&r->lock);
     const struct rules *rules = r->next_rules;
     pthread_mutex_unlock(&r->lock);
-    for (size_t i = 0; i < r->options.workers; i++) {
-        struct worker *w = &r->workers[i];
-        app_images_forget(w->images);
-        if (rules == r->rules)
-            continue;
-        app_images_set_rules(w->images, rules);
-        frame_memo_free(w->memo);
-        w->memo = frame_memo_new(rules, MEMO_FRAMES); /* without one it is only slower */
-    }
-    r->rules = rules;
+    for (size_t i = 0; i < r->options.workers; i++)
+        resolver_worker_begin(r->workers[i], rules);
     if (overlays_refresh(r->overlays, r->reader, &err) != ERR_OK) {
         log_error("overlays of cluster rules cannot be read", "error=%s",
                   log_quote(err.text, quoted, sizeof(quoted)));
@@ -471,8 +301,8 @@ static enum err read_page_stand_ins(struct resolver *r, struct error *err)
 {
     struct stand_in_row *rows = NULL;
     size_t count = 0;
-    r->stand_ins = NULL;
-    r->stand_in_count = 0;
+    r->grounds.stand_ins = NULL;
+    r->grounds.stand_in_count = 0;
     enum err rc = read_stand_ins(r->reader, NULL, r->page_arena, &rows, &count, err);
     if (rc != ERR_OK || count == 0)
         return rc;
@@ -481,8 +311,8 @@ static enum err read_page_stand_ins(struct resolver *r, struct error *err)
         return error_set(err, ERR_NO_MEMORY, "no memory for stand-ins");
     for (size_t i = 0; i < count; i++)
         all[i] = (struct stand_in){rows[i].uuid, rows[i].stand_in};
-    r->stand_ins = all;
-    r->stand_in_count = count;
+    r->grounds.stand_ins = all;
+    r->grounds.stand_in_count = count;
     return ERR_OK;
 }
 
@@ -563,20 +393,6 @@ static void *run(void *arg)
 
 /* --- the face --------------------------------------------------------------------------------- */
 
-static enum err make_worker(struct resolver *r, struct worker *w, struct storage *storage,
-                            struct error *err)
-{
-    enum err rc = storage_reader_open(storage, &w->reader, err);
-    if (rc != ERR_OK)
-        return rc;
-    w->symbolizer = symbolizer_new(r->cache, r->options.frame_cache_entries);
-    w->images = app_images_new(w->reader, r->rules, IMAGES_MAX);
-    w->memo = frame_memo_new(r->rules, MEMO_FRAMES);
-    if (!w->symbolizer || !w->images || !w->memo)
-        return error_set(err, ERR_NO_MEMORY, "no memory for a resolver worker");
-    return ERR_OK;
-}
-
 static enum err make_parts(struct resolver *r, struct storage *storage, struct error *err)
 {
     r->piece_max = (r->options.page + PIECE - 1) / PIECE;
@@ -590,9 +406,11 @@ static enum err make_parts(struct resolver *r, struct storage *storage, struct e
     if (!r->overlays || !r->page_arena || !r->pieces || !r->workers || !r->suspects || !r->late ||
         !r->parallel)
         return error_set(err, ERR_NO_MEMORY, "no memory for the resolver");
+    r->grounds.overlays = r->overlays;
     enum err rc = storage_reader_open(storage, &r->reader, err);
     for (size_t i = 0; rc == ERR_OK && i < r->options.workers; i++)
-        rc = make_worker(r, &r->workers[i], storage, err);
+        rc = resolver_worker_new(storage, r->cache, r->next_rules, r->options.frame_cache_entries,
+                                 &r->workers[i], err);
     return rc;
 }
 
@@ -607,7 +425,7 @@ enum err resolver_start(struct storage *storage, struct writer *writer, struct i
     thread_cond_init(&r->changed);
     r->writer = writer;
     r->cache = cache;
-    r->rules = r->next_rules = rules;
+    r->next_rules = rules;
     r->options = *options;
     r->metrics = metrics;
     enum err rc = make_parts(r, storage, err);
@@ -631,12 +449,8 @@ void resolver_stop(struct resolver *r)
     pthread_mutex_unlock(&r->lock);
     thread_join(&r->thread);
     parallel_free(r->parallel);
-    for (size_t i = 0; r->workers && i < r->options.workers; i++) {
-        frame_memo_free(r->workers[i].memo);
-        app_images_free(r->workers[i].images);
-        symbolizer_free(r->workers[i].symbolizer);
-        storage_reader_close(r->workers[i].reader);
-    }
+    for (size_t i = 0; r->workers && i < r->options.workers; i++)
+        resolver_worker_free(r->workers[i]);
     storage_reader_close(r->reader);
     overlays_free(r->overlays);
     free(r->workers);
