@@ -1,14 +1,7 @@
-#include "tests/conformance/dump_merges.h"
-
 #include <check.h>
 
+#include "tests/conformance/dump_parts.h"
 #include "tests/conformance/suite.h"
-
-struct dump {
-    struct storage_reader *r;
-    struct arena arena;
-    struct buf *out;
-};
 
 static void want(enum err rc, const struct error *err)
 {
@@ -43,7 +36,7 @@ static void dump_rules(struct dump *d, const char *bundle_id, bool undone)
              &err);
         for (size_t i = 0; i < n; i++)
             print_rule(d, &rows[i]);
-        buf_printf(d->out, " next %s\n", cursor ? cursor : "-");
+        buf_printf(d->out, " next %s\n", dump_text(cursor));
     } while (cursor);
 }
 
@@ -56,7 +49,7 @@ static void dump_parts(struct dump *d, uint64_t id)
     for (size_t i = 0; i < n; i++) {
         buf_printf(d->out, " part of %llu own=%d stacks=%llu n=%llu %s", (unsigned long long)id,
                    rows[i].own, (unsigned long long)rows[i].stacks,
-                   (unsigned long long)rows[i].count, rows[i].title ? rows[i].title : "-");
+                   (unsigned long long)rows[i].count, dump_text(rows[i].title));
         print_key(d, rows[i].key);
         buf_puts(d->out, "\n");
         if (rows[i].merge.id)
@@ -105,7 +98,7 @@ static void dump_related(struct dump *d, const char *bundle_id, uint64_t cluster
     want(read_related(d->r, bundle_id, cluster_id, &d->arena, &rows, &n, &err), &err);
     for (size_t i = 0; i < n; i++) {
         buf_printf(d->out, " related %lld %llu %s", (long long)rows[i].score,
-                   (unsigned long long)rows[i].cluster_id, rows[i].title ? rows[i].title : "-");
+                   (unsigned long long)rows[i].cluster_id, dump_text(rows[i].title));
         print_key(d, rows[i].key);
         print_key(d, rows[i].other);
         buf_puts(d->out, "\n");
@@ -152,22 +145,19 @@ static void dump_work(struct dump *d)
                    (int)overlays[i].len, (const char *)overlays[i].data);
 }
 
-void dump_merges(struct storage_reader *r, uint64_t max_cluster, struct buf *out)
+void dump_merges(struct dump *d, uint64_t max_cluster)
 {
-    struct dump d = {.r = r, .out = out};
-    arena_init(&d.arena, (size_t)1 << 30);
-    dump_rules(&d, NULL, true);
-    dump_rules(&d, SUITE_APP, false);
-    dump_keyed(&d, SUITE_APP, 0);
-    dump_keyed(&d, "com.example.other", 0);
-    dump_keyed(&d, "com.example.nobody", 0);
-    dump_related(&d, SUITE_APP, 0);
+    dump_rules(d, NULL, true);
+    dump_rules(d, SUITE_APP, false);
+    dump_keyed(d, SUITE_APP, 0);
+    dump_keyed(d, "com.example.other", 0);
+    dump_keyed(d, "com.example.nobody", 0);
+    dump_related(d, SUITE_APP, 0);
     for (uint64_t id = 1; id <= max_cluster; id++) {
-        dump_parts(&d, id);
-        dump_related(&d, SUITE_APP, id);
+        dump_parts(d, id);
+        dump_related(d, SUITE_APP, id);
         if (id % 4 == 0)
-            dump_keyed(&d, SUITE_APP, id);
+            dump_keyed(d, SUITE_APP, id);
     }
-    dump_work(&d);
-    arena_done(&d.arena);
+    dump_work(d);
 }
