@@ -6,8 +6,7 @@
  * that two backends that went through one history (history.h) can be compared word for word.
  *
  * The world of the suite: images are suite_uuid(n), stacks are numbers (suite_stack), reports are
- * struct suite_report with defaults, and suite_resolve() plays the resolver: a frame has a name
- * when its image has an index.
+ * struct suite_report with defaults (suite_ops.h), and the jobs are played (suite_jobs.h).
  *
  * Threads: one. Memory: ops are freed by suite_apply(); the arena of the environment is emptied by
  * nobody but its end.
@@ -18,6 +17,8 @@
 #include "storage/read_life.h"
 #include "storage/storage.h"
 #include "storage/storage_read.h"
+#include "tests/conformance/suite_jobs.h"
+#include "tests/conformance/suite_ops.h"
 
 #define SUITE_DAY0 ((int64_t)20454) /* 2026-01-01, a Thursday */
 #define SUITE_NOW  (SUITE_DAY0 * 86400000 + 43200000)
@@ -48,47 +49,7 @@ struct uuid suite_uuid(uint32_t n);
 struct raw_stack suite_stack(struct arena *arena, uint32_t k);
 void suite_stack_hash(const char *bundle_id, uint32_t k, uint8_t out[STACK_HASH_SIZE]);
 
-#define SUITE_NO_STACK UINT32_MAX
-
-/* Fields that are 0 or NULL take a default; see suite_batch(). */
-struct suite_report {
-    const char *id;
-    uint32_t stack; /* a number, or SUITE_NO_STACK */
-    enum report_kind kind;
-    int64_t time_ms;     /* SUITE_NOW */
-    int64_t received_ms; /* as time_ms */
-    int64_t duration_ms; /* 1000; -1: none */
-    double weight;       /* 1 */
-    const char *version; /* "1.0" */
-    const char *build;   /* "100" */
-    const char *device;  /* "iPhone14,7" */
-    const char *os;      /* "17.1" */
-    const char *page;    /* "Home" */
-    uint32_t samples;    /* so many, of stacks stack + 1, stack + 2, … */
-    uint32_t threads;
-    bool rich; /* tags, frame gaps, threshold, device time, path */
-};
-
-struct suite_usage {
-    const char *id;
-    int64_t received_ms;                              /* SUITE_NOW */
-    int32_t day;                                      /* of receipt */
-    const char *version, *build, *device, *os, *page; /* as of reports */
-    double weight;
-    int64_t foreground_ms, launches;
-};
-
-/* Ops in arenas of their own. */
-struct write_op *suite_usage_op(const char *bundle_id, const struct suite_usage *items,
-                                size_t count);
-struct write_op *suite_batch(const char *bundle_id, const struct suite_report *r, size_t count);
-/* Adds an image to the (first) batch of an op. */
-struct op_image *suite_image(struct write_op *op, uint32_t n, enum image_kind kind);
-struct write_op *suite_upload(uint32_t sha, int64_t now_ms);
-/* INDEXED, with one installed slice each. */
-struct write_op *suite_indexed(uint64_t upload_id, const uint32_t *images, size_t count,
-                               uint64_t richness);
-
+void suite_expect(enum err rc, const struct error *err);
 /* Begins, applies, commits and expects success; or a failure that leaves the group going. */
 void suite_apply(struct suite *s, struct write_op *op);
 enum err suite_try(struct suite *s, struct write_op *op, struct error *err);
@@ -96,21 +57,6 @@ enum err suite_try(struct suite *s, struct write_op *op, struct error *err);
 void suite_apply_keep(struct suite *s, struct write_op *op);
 /* Uploads and indexes images in one go. */
 void suite_index(struct suite *s, const uint32_t *images, size_t count, uint64_t richness);
-
-/* The resolver: answers all pending stacks until none are left; the number of answers applied. */
-size_t suite_resolve(struct suite *s);
-/* One page of pending stacks as a resolution op, not applied. NULL: none. */
-struct write_op *suite_resolution(struct suite *s);
-#define SUITE_RULES "rules-1"
-/* The key that the resolver gives to stacks of a title. */
-void suite_key(const char *title, uint8_t key[16]);
-
-/* The job of findings: of a report's samples the one whose stack shows the greatest name stands for
- * it, the last of equal ones; reports with a pending stack are told nothing. One page of at most
- * `limit` reports that are due as an op, not applied, that makes `refill` more due; NULL: none. */
-struct write_op *suite_findings(struct suite *s, size_t limit, uint32_t refill);
-/* Until nothing is due; the number of reports that got another stack. */
-size_t suite_find(struct suite *s);
 
 size_t suite_pending(struct suite *s);
 /* The only cluster, or the one with that title. */
