@@ -60,13 +60,6 @@ enum err sqlite_read_config_history(struct storage_reader *base, const char *bun
                                     struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    struct row_list rows;
-    row_list_init(&rows, sizeof(**ret), arena);
-    enum err rc = sqlite_rows(c, sql_start(c, SQL_CONFIG_HISTORY, err, sql_text(bundle_id)),
-                              fill_config, &rows, err);
-    if (rc)
-        return rc;
-    *ret = rows.items;
-    *ret_count = rows.count;
-    return ERR_OK;
+    sqlite3_stmt *st = sql_start(c, SQL_CONFIG_HISTORY, err, sql_text(bundle_id));
+    return sqlite_row_array(c, st, fill_config, arena, ret, ret_count, err);
 }

@@ -30,14 +30,8 @@ enum err sqlite_read_quotas(struct storage_reader *base, struct arena *arena,
                             struct quota_row **ret, size_t *ret_count, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    struct row_list rows;
-    row_list_init(&rows, sizeof(**ret), arena);
-    enum err rc = sqlite_rows(c, sql_bind(c, SQL_QUOTAS_ALL, NULL, 0, err), fill_quota, &rows, err);
-    if (rc)
-        return rc;
-    *ret = rows.items;
-    *ret_count = rows.count;
-    return ERR_OK;
+    return sqlite_row_array(c, sql_bind(c, SQL_QUOTAS_ALL, NULL, 0, err), fill_quota, arena, ret,
+                            ret_count, err);
 }
 
 static bool fill_name(sqlite3_stmt *st, struct arena *arena, void *row)
@@ -51,13 +45,6 @@ enum err sqlite_read_app_names(struct storage_reader *base, struct arena *arena,
                                size_t *ret_count, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    struct row_list rows;
-    row_list_init(&rows, sizeof(**ret), arena);
-    enum err rc =
-        sqlite_rows(c, sql_start(c, SQL_APP_NAMES, err, sql_null()), fill_name, &rows, err);
-    if (rc)
-        return rc;
-    *ret = rows.items;
-    *ret_count = rows.count;
-    return ERR_OK;
+    return sqlite_row_array(c, sql_start(c, SQL_APP_NAMES, err, sql_null()), fill_name, arena, ret,
+                            ret_count, err);
 }

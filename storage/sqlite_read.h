@@ -10,23 +10,8 @@
 #define STALLSYM_STORAGE_SQLITE_READ_H
 
 #include "storage/read_findings.h"
+#include "storage/sqlite_rows.h"
 #include "storage/sqlite_storage.h"
-
-/* Rows of a result, growing in an arena. */
-struct row_list {
-    void *items;
-    size_t count, cap, size;
-    struct arena *arena;
-};
-void row_list_init(struct row_list *l, size_t row_size, struct arena *arena);
-/* A zeroed row at the end; NULL (and *err) without memory. */
-void *row_list_add(struct row_list *l, struct error *err);
-
-/* The statement's row into its zeroed struct; false without memory. */
-typedef bool row_fill(sqlite3_stmt *st, struct arena *arena, void *row);
-/* All rows of a statement that is bound (NULL: *err says why not) behind those of the list. */
-enum err sqlite_rows(struct sql_conn *c, sqlite3_stmt *st, row_fill *fill, struct row_list *rows,
-                     struct error *err);
 
 /* The id itself, or the cluster it is an alias of. */
 enum err sqlite_cluster_living(struct sqlite_reader *r, uint64_t id, uint64_t *ret,

@@ -89,22 +89,15 @@ enum err sqlite_read_alert_regressions(struct storage_reader *base, uint64_t aft
                                        size_t *ret_count, struct error *err)
 {
     struct sqlite_reader *r = sqlite_reader_of(base);
-    struct row_list rows;
     int64_t after = (int64_t)after_id;
     enum err rc = ERR_OK;
-    row_list_init(&rows, sizeof(**ret), arena);
     if (!after)
         rc = sql_get(&r->conn, SQL_SEQUENCE_GET, 0, &after, err, sql_text("alert_regressions"));
-    if (!rc)
-        rc = sqlite_rows(&r->conn,
-                         sql_start(&r->conn, SQL_ALERT_REGRESSIONS, err, sql_int(after),
-                                   sql_int((int64_t)limit)),
-                         fill_regression, &rows, err);
     if (rc)
         return rc;
-    *ret = rows.items;
-    *ret_count = rows.count;
-    return ERR_OK;
+    sqlite3_stmt *st =
+        sql_start(&r->conn, SQL_ALERT_REGRESSIONS, err, sql_int(after), sql_int((int64_t)limit));
+    return sqlite_row_array(&r->conn, st, fill_regression, arena, ret, ret_count, err);
 }
 
 enum err sqlite_read_alert_new_clusters(struct storage_reader *base, int64_t since_ms,
@@ -113,17 +106,9 @@ enum err sqlite_read_alert_new_clusters(struct storage_reader *base, int64_t sin
                                         struct error *err)
 {
     struct sqlite_reader *r = sqlite_reader_of(base);
-    struct row_list rows;
-    row_list_init(&rows, sizeof(**ret), arena);
-    enum err rc = sqlite_rows(&r->conn,
-                              sql_start(&r->conn, SQL_ALERT_NEW_CLUSTERS, err, sql_int(since_ms),
-                                        sql_int((int64_t)min_count), sql_int((int64_t)limit)),
-                              fill_cluster, &rows, err);
-    if (rc)
-        return rc;
-    *ret = rows.items;
-    *ret_count = rows.count;
-    return ERR_OK;
+    sqlite3_stmt *st = sql_start(&r->conn, SQL_ALERT_NEW_CLUSTERS, err, sql_int(since_ms),
+                                 sql_int((int64_t)min_count), sql_int((int64_t)limit));
+    return sqlite_row_array(&r->conn, st, fill_cluster, arena, ret, ret_count, err);
 }
 
 /* The first report received at that time or later: ids are in the order of receipt. */
@@ -161,25 +146,18 @@ enum err sqlite_read_alert_minutes(struct storage_reader *base, int64_t begin_ms
                                    struct alert_minute **ret, size_t *ret_count, struct error *err)
 {
     struct sqlite_reader *r = sqlite_reader_of(base);
-    struct row_list rows;
     int64_t max_id = 0;
     int64_t first = 0;
-    row_list_init(&rows, sizeof(**ret), arena);
     enum err rc = sql_get_values(&r->conn, SQL_REPORT_NEWEST, NULL, 0, 0, &max_id, err);
     if (!rc)
         rc = first_received(r, begin_ms, max_id, &first, err);
     if (!rc && max_id - first >= (int64_t)max_reports)
         first = max_id - (int64_t)max_reports + 1;
-    if (!rc)
-        rc = sqlite_rows(&r->conn,
-                         sql_start(&r->conn, SQL_ALERT_RECENT, err, sql_int(first),
-                                   sql_int(begin_ms), sql_int(end_ms)),
-                         fill_minute, &rows, err);
     if (rc)
         return rc;
-    *ret = rows.items;
-    *ret_count = rows.count;
-    return ERR_OK;
+    sqlite3_stmt *st = sql_start(&r->conn, SQL_ALERT_RECENT, err, sql_int(first), sql_int(begin_ms),
+                                 sql_int(end_ms));
+    return sqlite_row_array(&r->conn, st, fill_minute, arena, ret, ret_count, err);
 }
 
 static bool fill_rate(sqlite3_stmt *st, struct arena *arena, void *row)
@@ -197,16 +175,8 @@ enum err sqlite_read_alert_rates(struct storage_reader *base, int32_t since_day,
                                  struct error *err)
 {
     struct sqlite_reader *r = sqlite_reader_of(base);
-    struct row_list rows;
-    row_list_init(&rows, sizeof(**ret), arena);
-    enum err rc =
-        sqlite_rows(&r->conn, sql_start(&r->conn, SQL_ALERT_SYMBOLICATION, err, sql_int(since_day)),
-                    fill_rate, &rows, err);
-    if (rc)
-        return rc;
-    *ret = rows.items;
-    *ret_count = rows.count;
-    return ERR_OK;
+    sqlite3_stmt *st = sql_start(&r->conn, SQL_ALERT_SYMBOLICATION, err, sql_int(since_day));
+    return sqlite_row_array(&r->conn, st, fill_rate, arena, ret, ret_count, err);
 }
 
 static bool fill_due(sqlite3_stmt *st, struct arena *arena, void *row)

@@ -4,29 +4,27 @@
 #include "storage/figures.h"
 #include "storage/sqlite_read.h"
 
+static bool fill_due(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    struct finding_due *due = row;
+    (void)arena;
+    due->report_id = (uint64_t)sqlite3_column_int64(st, 0);
+    due->generation = (uint32_t)sqlite3_column_int64(st, 1);
+    return true;
+}
+
 enum err sqlite_read_findings_due(struct storage_reader *base, size_t limit, struct arena *arena,
                                   struct finding_due **ret, size_t *ret_count, struct error *err)
 {
     struct sqlite_reader *q = sqlite_reader_of(base);
-    struct row_list rows;
-    bool row = true;
-    enum err rc = ERR_OK;
-    row_list_init(&rows, sizeof(struct finding_due), arena);
-    sqlite3_stmt *st = sql_start(&q->conn, SQL_FINDINGS_DUE_PAGE, err, sql_int((int64_t)limit));
-    if (!st)
-        return err->code;
-    while (!(rc = sql_step(&q->conn, st, &row, err)) && row) {
-        struct finding_due *due = row_list_add(&rows, err);
-        if (!due) {
-            sql_end(st);
-            return ERR_NO_MEMORY;
-        }
-        due->report_id = (uint64_t)sqlite3_column_int64(st, 0);
-        due->generation = (uint32_t)sqlite3_column_int64(st, 1);
-    }
-    struct finding_due *due = rows.items;
+    struct finding_due *due = NULL;
+    size_t wanted = 0;
     size_t count = 0;
-    for (; count < rows.count && !rc; count++) {
+    sqlite3_stmt *st = sql_start(&q->conn, SQL_FINDINGS_DUE_PAGE, err, sql_int((int64_t)limit));
+    enum err rc = sqlite_row_array(&q->conn, st, fill_due, arena, &due, &wanted, err);
+    if (rc)
+        return rc;
+    for (; count < wanted && !rc; count++) {
         struct finding_due *d = &due[count];
         rc = sqlite_report_get(q, (int64_t)d->report_id, arena, &d->report, err);
         if (rc == ERR_NO_MEMORY && count > 0)

@@ -3,10 +3,10 @@
 #include "storage/read_plan.h"
 #include "storage/sqlite_read.h"
 
-static bool fill_change(sqlite3_stmt *st, struct arena *arena, struct cluster_change *c)
+static bool fill_change(sqlite3_stmt *st, struct arena *arena, void *row)
 {
     bool failed = false;
-    *c = (struct cluster_change){
+    *(struct cluster_change *)row = (struct cluster_change){
         .id = (uint64_t)sqlite3_column_int64(st, 0),
         .at_ms = sqlite3_column_int64(st, 1),
         .who = sql_column_text(st, 2, arena, &failed),
@@ -22,26 +22,6 @@ static bool fill_change(sqlite3_stmt *st, struct arena *arena, struct cluster_ch
     return !failed;
 }
 
-static enum err read_changes(struct sqlite_reader *r, int64_t cluster_id, int64_t below,
-                             size_t limit, struct row_list *rows, struct error *err)
-{
-    bool row = true;
-    sqlite3_stmt *st = sql_start(&r->conn, SQL_CLUSTER_HISTORY_OF, err, sql_int(cluster_id),
-                                 sql_int(below), sql_int((int64_t)limit));
-    if (!st)
-        return err->code;
-    for (;;) {
-        enum err rc = sql_step(&r->conn, st, &row, err);
-        if (rc || !row)
-            return rc;
-        struct cluster_change *c = row_list_add(rows, err);
-        if (!c || !fill_change(st, rows->arena, c)) {
-            sql_end(st);
-            return error_set(err, ERR_NO_MEMORY, "no memory for a history");
-        }
-    }
-}
-
 enum err sqlite_read_cluster_history(struct storage_reader *base, uint64_t id, size_t limit,
                                      const char *cursor, struct arena *arena,
                                      struct cluster_change **ret, size_t *ret_count,
@@ -52,14 +32,18 @@ enum err sqlite_read_cluster_history(struct storage_reader *base, uint64_t id, s
     int64_t living = 0;
     int64_t below = INT64_MAX;
     bool started = false;
-    row_list_init(&rows, sizeof(struct cluster_change), arena);
+    row_list_init(&rows, sizeof(**ret), arena);
     enum err rc = read_cursor_parse(cursor, 'h', &below, 1, &started, err);
     if (!rc)
         rc = sql_get(&r->conn, SQL_CLUSTER_LIVING, 0, &living, err, sql_int((int64_t)id));
     if (!rc && !living)
         return error_set(err, ERR_NOT_FOUND, "there is no cluster %llu", (unsigned long long)id);
     if (!rc)
-        rc = read_changes(r, living, started ? below : INT64_MAX, limit + 1, &rows, err);
+        rc = sqlite_rows(&r->conn,
+                         sql_start(&r->conn, SQL_CLUSTER_HISTORY_OF, err, sql_int(living),
+                                   sql_int(started ? below : INT64_MAX),
+                                   sql_int((int64_t)limit + 1)),
+                         fill_change, &rows, err);
     if (rc)
         return rc;
     bool more = rows.count > limit;

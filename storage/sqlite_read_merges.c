@@ -16,18 +16,16 @@ static int64_t time_or_none(sqlite3_stmt *st, int column)
     return sql_column_null(st, column) ? INT64_MIN : sqlite3_column_int64(st, column);
 }
 
-/* Steps to the next row and makes room for it: NULL at the end, or with *rc set. */
-static void *next_row(struct sql_conn *c, sqlite3_stmt *st, struct row_list *rows, enum err *rc,
-                      struct error *err)
+static bool fill_overlay(sqlite3_stmt *st, struct arena *arena, void *row)
 {
-    bool row = false;
-    *rc = st ? sql_step(c, st, &row, err) : err->code;
-    if (*rc || !row)
-        return NULL;
-    void *item = row_list_add(rows, err);
-    if (!item)
-        *rc = ERR_NO_MEMORY;
-    return item;
+    struct overlay_row *o = row;
+    bool failed = false;
+    o->app_id = (uint64_t)sqlite3_column_int64(st, 0);
+    o->bundle_id = sql_column_text(st, 1, arena, &failed);
+    o->version = (uint64_t)sqlite3_column_int64(st, 2);
+    o->epoch = (uint64_t)sqlite3_column_int64(st, 3);
+    o->data = sql_column_blob(st, 4, arena, &o->len, &failed);
+    return !failed;
 }
 
 enum err sqlite_read_overlays(struct storage_reader *base, uint64_t after_version,
@@ -35,26 +33,8 @@ enum err sqlite_read_overlays(struct storage_reader *base, uint64_t after_versio
                               struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    struct row_list rows;
-    struct overlay_row *o;
-    bool failed = false;
-    enum err rc;
-    row_list_init(&rows, sizeof(*o), arena);
     sqlite3_stmt *st = sql_start(c, SQL_OVERLAYS_AFTER, err, sql_int((int64_t)after_version));
-    while ((o = next_row(c, st, &rows, &rc, err)) != NULL) {
-        o->app_id = (uint64_t)sqlite3_column_int64(st, 0);
-        o->bundle_id = sql_column_text(st, 1, arena, &failed);
-        o->version = (uint64_t)sqlite3_column_int64(st, 2);
-        o->epoch = (uint64_t)sqlite3_column_int64(st, 3);
-        o->data = sql_column_blob(st, 4, arena, &o->len, &failed);
-        if (failed)
-            return no_memory(err);
-    }
-    if (rc)
-        return rc;
-    *ret = rows.items;
-    *ret_count = rows.count;
-    return ERR_OK;
+    return sqlite_row_array(c, st, fill_overlay, arena, ret, ret_count, err);
 }
 
 /* --- stacks ----------------------------------------------------------------------------------- */
@@ -91,15 +71,21 @@ enum err sqlite_read_keyed_stacks(struct storage_reader *base, const char *bundl
 {
     struct sqlite_reader *r = sqlite_reader_of(base);
     struct row_list rows;
-    struct keyed_stack *k;
+    bool row = false;
     enum err rc;
-    row_list_init(&rows, sizeof(*k), arena);
+    row_list_init(&rows, sizeof(**ret), arena);
     sqlite3_stmt *st = sql_start(&r->conn, cluster_id ? SQL_KEYED_OF_CLUSTER : SQL_KEYED_OF_APP,
                                  err, sql_text(bundle_id), sql_int((int64_t)after_id),
                                  sql_int((int64_t)limit), sql_int((int64_t)cluster_id));
-    while ((k = next_row(&r->conn, st, &rows, &rc, err)) != NULL) {
-        if ((rc = fill_keyed(r, st, arena, k, err)) != ERR_OK)
-            break;
+    if (!st)
+        return err->code;
+    while (!(rc = sql_step(&r->conn, st, &row, err)) && row) {
+        struct keyed_stack *k = row_list_add(&rows, err);
+        rc = k ? fill_keyed(r, st, arena, k, err) : ERR_NO_MEMORY;
+        if (rc) {
+            sql_end(st);
+            return rc;
+        }
     }
     if (rc)
         return rc;
@@ -138,11 +124,11 @@ enum err sqlite_read_stack_floor(struct storage_reader *base, const char *bundle
 /* --- rules and parts -------------------------------------------------------------------------- */
 
 /* Columns from `at` on. */
-static void fill_rule(sqlite3_stmt *st, int at, struct arena *arena, struct cluster_rule_row *r,
-                      bool *failed)
+static bool fill_rule_at(sqlite3_stmt *st, int at, struct arena *arena, struct cluster_rule_row *r)
 {
+    bool failed = false;
     r->id = (uint64_t)sqlite3_column_int64(st, at);
-    r->bundle_id = sql_column_text(st, at + 1, arena, failed);
+    r->bundle_id = sql_column_text(st, at + 1, arena, &failed);
     r->kind = (enum cluster_rule_kind)sqlite3_column_int(st, at + 2);
     sql_column_fixed(st, at + 3, r->from, sizeof(r->from));
     sql_column_fixed(st, at + 4, r->into, sizeof(r->into));
@@ -152,8 +138,16 @@ static void fill_rule(sqlite3_stmt *st, int at, struct arena *arena, struct clus
     r->epoch = (uint64_t)sqlite3_column_int64(st, at + 8);
     r->created_ms = sqlite3_column_int64(st, at + 9);
     r->undone_ms = time_or_none(st, at + 10);
-    r->from_title = sql_column_text(st, at + 11, arena, failed);
-    r->into_title = sql_column_text(st, at + 12, arena, failed);
+    r->from_title = sql_column_text(st, at + 11, arena, &failed);
+    r->into_title = sql_column_text(st, at + 12, arena, &failed);
+    return !failed;
+}
+
+static bool fill_rule(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    struct cluster_rule_row *r = row;
+    r->cluster_id = (uint64_t)sqlite3_column_int64(st, RULE_COLUMNS);
+    return fill_rule_at(st, 0, arena, r);
 }
 
 enum err sqlite_read_cluster_rules(struct storage_reader *base, const char *bundle_id, bool undone,
@@ -163,23 +157,16 @@ enum err sqlite_read_cluster_rules(struct storage_reader *base, const char *bund
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
     struct row_list rows;
-    struct cluster_rule_row *r;
     int64_t before = INT64_MAX;
     bool started = false;
-    bool failed = false;
     enum err rc = read_cursor_parse(cursor, 'm', &before, 1, &started, err);
     if (rc)
         return rc;
-    row_list_init(&rows, sizeof(*r), arena);
+    row_list_init(&rows, sizeof(**ret), arena);
     sqlite3_stmt *st = sql_start(c, SQL_RULES_PAGE, err, sql_text(bundle_id),
                                  sql_int(started ? before : INT64_MAX), sql_int(undone),
                                  sql_int((int64_t)limit + 1));
-    while ((r = next_row(c, st, &rows, &rc, err)) != NULL) {
-        fill_rule(st, 0, arena, r, &failed);
-        r->cluster_id = (uint64_t)sqlite3_column_int64(st, RULE_COLUMNS);
-        if (failed)
-            return no_memory(err);
-    }
+    rc = sqlite_rows(c, st, fill_rule, &rows, err);
     if (rc)
         return rc;
     *ret = rows.items;
@@ -193,38 +180,53 @@ enum err sqlite_read_cluster_rules(struct storage_reader *base, const char *bund
     return ERR_OK;
 }
 
+static bool fill_part(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    struct cluster_part *p = row;
+    bool failed = false;
+    sql_column_fixed(st, 0, p->key, sizeof(p->key));
+    p->own = sqlite3_column_int(st, 1);
+    p->stacks = (uint64_t)sqlite3_column_int64(st, 2);
+    p->count = (uint64_t)sqlite3_column_int64(st, 3);
+    const char *title = sql_column_text(st, 4, arena, &failed);
+    if (!fill_rule_at(st, 5, arena, &p->merge) || failed)
+        return false;
+    if (p->merge.id)
+        p->title = p->merge.from_title;
+    else if (p->own)
+        p->title = title;
+    return true;
+}
+
 enum err sqlite_read_cluster_parts(struct storage_reader *base, uint64_t cluster_id, size_t limit,
                                    struct arena *arena, struct cluster_part **ret,
                                    size_t *ret_count, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    struct row_list rows;
-    struct cluster_part *p;
-    bool failed = false;
-    enum err rc;
-    row_list_init(&rows, sizeof(*p), arena);
+    struct cluster_part *parts = NULL;
+    size_t count = 0;
     sqlite3_stmt *st = sql_start(c, SQL_PARTS_OF_CLUSTER, err, sql_int((int64_t)cluster_id),
                                  sql_int((int64_t)limit));
-    while ((p = next_row(c, st, &rows, &rc, err)) != NULL) {
-        sql_column_fixed(st, 0, p->key, sizeof(p->key));
-        p->own = sqlite3_column_int(st, 1);
-        p->stacks = (uint64_t)sqlite3_column_int64(st, 2);
-        p->count = (uint64_t)sqlite3_column_int64(st, 3);
-        const char *title = sql_column_text(st, 4, arena, &failed);
-        fill_rule(st, 5, arena, &p->merge, &failed);
-        if (failed)
-            return no_memory(err);
-        if (p->merge.id)
-            p->title = p->merge.from_title;
-        else if (p->own)
-            p->title = title;
-        p->merge.cluster_id = p->merge.id ? cluster_id : 0;
-    }
+    enum err rc = sqlite_row_array(c, st, fill_part, arena, &parts, &count, err);
     if (rc)
         return rc;
-    *ret = rows.items;
-    *ret_count = rows.count;
+    for (size_t i = 0; i < count; i++)
+        parts[i].merge.cluster_id = parts[i].merge.id ? cluster_id : 0;
+    *ret = parts;
+    *ret_count = count;
     return ERR_OK;
+}
+
+static bool fill_related(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    struct related_row *r = row;
+    bool failed = false;
+    sql_column_fixed(st, 0, r->key, sizeof(r->key));
+    sql_column_fixed(st, 1, r->other, sizeof(r->other));
+    r->score = sqlite3_column_int64(st, 2);
+    r->cluster_id = (uint64_t)sqlite3_column_int64(st, 3);
+    r->title = sql_column_text(st, 4, arena, &failed);
+    return !failed;
 }
 
 enum err sqlite_read_related(struct storage_reader *base, const char *bundle_id,
@@ -232,62 +234,32 @@ enum err sqlite_read_related(struct storage_reader *base, const char *bundle_id,
                              size_t *ret_count, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    struct row_list rows;
-    struct related_row *r;
-    bool failed = false;
-    enum err rc;
-    row_list_init(&rows, sizeof(*r), arena);
     sqlite3_stmt *st =
         sql_start(c, SQL_RELATED_PAGE, err, sql_text(bundle_id), sql_int((int64_t)cluster_id));
-    while ((r = next_row(c, st, &rows, &rc, err)) != NULL) {
-        sql_column_fixed(st, 0, r->key, sizeof(r->key));
-        sql_column_fixed(st, 1, r->other, sizeof(r->other));
-        r->score = sqlite3_column_int64(st, 2);
-        r->cluster_id = (uint64_t)sqlite3_column_int64(st, 3);
-        r->title = sql_column_text(st, 4, arena, &failed);
-        if (failed)
-            return no_memory(err);
-    }
-    if (rc)
-        return rc;
-    *ret = rows.items;
-    *ret_count = rows.count;
-    return ERR_OK;
+    return sqlite_row_array(c, st, fill_related, arena, ret, ret_count, err);
 }
 
 /* --- work ------------------------------------------------------------------------------------- */
 
-static enum err work_rows(struct sql_conn *c, sqlite3_stmt *st, struct arena *arena,
-                          struct cluster_work_row **ret, size_t *ret_count, struct error *err)
+static bool fill_work(sqlite3_stmt *st, struct arena *arena, void *row)
 {
-    struct row_list rows;
-    struct cluster_work_row *w;
+    struct cluster_work_row *w = row;
     bool failed = false;
-    enum err rc;
-    row_list_init(&rows, sizeof(*w), arena);
-    while ((w = next_row(c, st, &rows, &rc, err)) != NULL) {
-        w->id = (uint64_t)sqlite3_column_int64(st, 0);
-        w->bundle_id = sql_column_text(st, 1, arena, &failed);
-        w->kind = (enum cluster_work_kind)sqlite3_column_int(st, 2);
-        w->cluster_id = (uint64_t)sqlite3_column_int64(st, 3);
-        w->phase = (enum cluster_work_phase)sqlite3_column_int(st, 4);
-        w->after_id = (uint64_t)sqlite3_column_int64(st, 5);
-        w->seen = (uint64_t)sqlite3_column_int64(st, 6);
-        w->changed = (uint64_t)sqlite3_column_int64(st, 7);
-        w->total = (uint64_t)sqlite3_column_int64(st, 8);
-        w->rules_version = sql_column_text(st, 9, arena, &failed);
-        w->requested_ms = sqlite3_column_int64(st, 10);
-        w->started_ms = time_or_none(st, 11);
-        w->finished_ms = time_or_none(st, 12);
-        w->attempt = (uint32_t)sqlite3_column_int64(st, 13);
-        if (failed)
-            return no_memory(err);
-    }
-    if (rc)
-        return rc;
-    *ret = rows.items;
-    *ret_count = rows.count;
-    return ERR_OK;
+    w->id = (uint64_t)sqlite3_column_int64(st, 0);
+    w->bundle_id = sql_column_text(st, 1, arena, &failed);
+    w->kind = (enum cluster_work_kind)sqlite3_column_int(st, 2);
+    w->cluster_id = (uint64_t)sqlite3_column_int64(st, 3);
+    w->phase = (enum cluster_work_phase)sqlite3_column_int(st, 4);
+    w->after_id = (uint64_t)sqlite3_column_int64(st, 5);
+    w->seen = (uint64_t)sqlite3_column_int64(st, 6);
+    w->changed = (uint64_t)sqlite3_column_int64(st, 7);
+    w->total = (uint64_t)sqlite3_column_int64(st, 8);
+    w->rules_version = sql_column_text(st, 9, arena, &failed);
+    w->requested_ms = sqlite3_column_int64(st, 10);
+    w->started_ms = time_or_none(st, 11);
+    w->finished_ms = time_or_none(st, 12);
+    w->attempt = (uint32_t)sqlite3_column_int64(st, 13);
+    return !failed;
 }
 
 enum err sqlite_read_cluster_work(struct storage_reader *base, struct arena *arena,
@@ -296,7 +268,7 @@ enum err sqlite_read_cluster_work(struct storage_reader *base, struct arena *are
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
     sqlite3_stmt *st = sql_bind(c, SQL_WORK_OPEN, NULL, 0, err);
-    return work_rows(c, st, arena, ret, ret_count, err);
+    return sqlite_row_array(c, st, fill_work, arena, ret, ret_count, err);
 }
 
 enum err sqlite_read_cluster_work_last(struct storage_reader *base, const char *bundle_id,
@@ -305,7 +277,17 @@ enum err sqlite_read_cluster_work_last(struct storage_reader *base, const char *
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
     sqlite3_stmt *st = sql_start(c, SQL_WORK_LAST, err, sql_text(bundle_id));
-    return work_rows(c, st, arena, ret, ret_count, err);
+    return sqlite_row_array(c, st, fill_work, arena, ret, ret_count, err);
+}
+
+static bool fill_app(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    struct cluster_app_row *a = row;
+    bool failed = false;
+    a->bundle_id = sql_column_text(st, 0, arena, &failed);
+    a->epoch_ms = time_or_none(st, 1);
+    a->outdated = sqlite3_column_int(st, 2);
+    return !failed;
 }
 
 enum err sqlite_read_cluster_apps(struct storage_reader *base, const char *rules_version,
@@ -313,22 +295,6 @@ enum err sqlite_read_cluster_apps(struct storage_reader *base, const char *rules
                                   size_t *ret_count, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    struct row_list rows;
-    struct cluster_app_row *a;
-    bool failed = false;
-    enum err rc;
-    row_list_init(&rows, sizeof(*a), arena);
     sqlite3_stmt *st = sql_start(c, SQL_CLUSTER_APPS, err, sql_text(rules_version));
-    while ((a = next_row(c, st, &rows, &rc, err)) != NULL) {
-        a->bundle_id = sql_column_text(st, 0, arena, &failed);
-        a->epoch_ms = time_or_none(st, 1);
-        a->outdated = sqlite3_column_int(st, 2);
-        if (failed)
-            return no_memory(err);
-    }
-    if (rc)
-        return rc;
-    *ret = rows.items;
-    *ret_count = rows.count;
-    return ERR_OK;
+    return sqlite_row_array(c, st, fill_app, arena, ret, ret_count, err);
 }

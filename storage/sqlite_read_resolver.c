@@ -1,44 +1,11 @@
 /* Reads for the resolver and the door: pending stacks, images, layouts, image sets, tokens. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "storage/sqlite_read.h"
-
-void row_list_init(struct row_list *l, size_t row_size, struct arena *arena)
-{
-    *l = (struct row_list){.size = row_size, .arena = arena};
-}
-
-void *row_list_add(struct row_list *l, struct error *err)
-{
-    if (!arena_room(l->arena, &l->items, l->count, &l->cap, l->size)) {
-        error_set(err, ERR_NO_MEMORY, "no memory for an answer");
-        return NULL;
-    }
-    return (char *)l->items + l->count++ * l->size;
-}
 
 static enum err no_memory(struct error *err)
 {
     return error_set(err, ERR_NO_MEMORY, "no memory for an answer");
-}
-
-enum err sqlite_rows(struct sql_conn *c, sqlite3_stmt *st, row_fill *fill, struct row_list *rows,
-                     struct error *err)
-{
-    bool row = true;
-    if (!st)
-        return err->code;
-    for (;;) {
-        enum err rc = sql_step(c, st, &row, err);
-        if (rc || !row)
-            return rc;
-        void *item = row_list_add(rows, err);
-        if (!item || !fill(st, rows->arena, item)) {
-            sql_end(st);
-            return no_memory(err);
-        }
-    }
 }
 
 static bool fill_pending(sqlite3_stmt *st, struct arena *arena, void *row)
@@ -59,16 +26,9 @@ enum err sqlite_read_pending(struct storage_reader *base, uint64_t after_id, siz
                              struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    struct row_list rows;
-    row_list_init(&rows, sizeof(**ret), arena);
     sqlite3_stmt *st =
         sql_start(c, SQL_PENDING_PAGE, err, sql_int((int64_t)after_id), sql_int((int64_t)limit));
-    enum err rc = sqlite_rows(c, st, fill_pending, &rows, err);
-    if (rc)
-        return rc;
-    *ret = rows.items;
-    *ret_count = rows.count;
-    return ERR_OK;
+    return sqlite_row_array(c, st, fill_pending, arena, ret, ret_count, err);
 }
 
 enum err sqlite_read_image(struct storage_reader *base, const char *bundle_id,
@@ -142,15 +102,8 @@ enum err sqlite_read_layouts(struct storage_reader *base, size_t limit, struct a
                              struct layout_row **ret, size_t *ret_count, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    struct row_list rows;
-    row_list_init(&rows, sizeof(struct layout_row), arena);
     sqlite3_stmt *st = sql_start(c, SQL_LAYOUTS_NEWEST, err, sql_int((int64_t)limit));
-    enum err rc = sqlite_rows(c, st, fill_layout, &rows, err);
-    if (rc)
-        return rc;
-    *ret = rows.items;
-    *ret_count = rows.count;
-    return ERR_OK;
+    return sqlite_row_array(c, st, fill_layout, arena, ret, ret_count, err);
 }
 
 enum err sqlite_read_layout(struct storage_reader *base, const struct uuid *uuid,
@@ -211,13 +164,6 @@ enum err sqlite_read_tokens(struct storage_reader *base, struct arena *arena,
                             struct token_row **ret, size_t *ret_count, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    struct row_list rows;
-    row_list_init(&rows, sizeof(**ret), arena);
     sqlite3_stmt *st = sql_bind(c, SQL_TOKENS_ALL, NULL, 0, err);
-    enum err rc = sqlite_rows(c, st, fill_token, &rows, err);
-    if (rc)
-        return rc;
-    *ret = rows.items;
-    *ret_count = rows.count;
-    return ERR_OK;
+    return sqlite_row_array(c, st, fill_token, arena, ret, ret_count, err);
 }

@@ -1,21 +1,5 @@
 /* Reads about the symbol store: refits, idle objects, protected builds, uploads in pieces. */
-#include <string.h>
-
 #include "storage/sqlite_read.h"
-
-static enum err all_rows(struct storage_reader *r, sqlite3_stmt *st, row_fill *fill,
-                         size_t row_size, struct arena *arena, void *ret, size_t *ret_count,
-                         struct error *err)
-{
-    struct row_list rows;
-    row_list_init(&rows, row_size, arena);
-    enum err rc = sqlite_rows(&sqlite_reader_of(r)->conn, st, fill, &rows, err);
-    if (rc)
-        return rc;
-    memcpy(ret, &rows.items, sizeof(rows.items));
-    *ret_count = rows.count;
-    return ERR_OK;
-}
 
 static bool fill_refit(sqlite3_stmt *st, struct arena *arena, void *row)
 {
@@ -29,9 +13,9 @@ static bool fill_refit(sqlite3_stmt *st, struct arena *arena, void *row)
 enum err sqlite_read_refits(struct storage_reader *r, size_t limit, struct arena *arena,
                             struct refit_row **ret, size_t *ret_count, struct error *err)
 {
-    sqlite3_stmt *st =
-        sql_start(&sqlite_reader_of(r)->conn, SQL_REFITS, err, sql_int((int64_t)limit));
-    return all_rows(r, st, fill_refit, sizeof(**ret), arena, ret, ret_count, err);
+    struct sql_conn *c = &sqlite_reader_of(r)->conn;
+    sqlite3_stmt *st = sql_start(c, SQL_REFITS, err, sql_int((int64_t)limit));
+    return sqlite_row_array(c, st, fill_refit, arena, ret, ret_count, err);
 }
 
 static bool fill_object(sqlite3_stmt *st, struct arena *arena, void *row)
@@ -48,10 +32,10 @@ enum err sqlite_read_idle_objects(struct storage_reader *r, int64_t app_before_m
                                   int64_t system_before_ms, size_t limit, struct arena *arena,
                                   struct object_row **ret, size_t *ret_count, struct error *err)
 {
-    sqlite3_stmt *st =
-        sql_start(&sqlite_reader_of(r)->conn, SQL_OBJECTS_IDLE, err, sql_int(app_before_ms),
-                  sql_int(system_before_ms), sql_int((int64_t)limit));
-    return all_rows(r, st, fill_object, sizeof(**ret), arena, ret, ret_count, err);
+    struct sql_conn *c = &sqlite_reader_of(r)->conn;
+    sqlite3_stmt *st = sql_start(c, SQL_OBJECTS_IDLE, err, sql_int(app_before_ms),
+                                 sql_int(system_before_ms), sql_int((int64_t)limit));
+    return sqlite_row_array(c, st, fill_object, arena, ret, ret_count, err);
 }
 
 enum err sqlite_read_object_totals(struct storage_reader *r, struct object_totals *ret,
@@ -87,9 +71,9 @@ static bool fill_protected(sqlite3_stmt *st, struct arena *arena, void *row)
 enum err sqlite_read_protected(struct storage_reader *r, const char *bundle_id, struct arena *arena,
                                struct protected_row **ret, size_t *ret_count, struct error *err)
 {
-    sqlite3_stmt *st =
-        sql_start(&sqlite_reader_of(r)->conn, SQL_PROTECTED_ALL, err, sql_text(bundle_id));
-    return all_rows(r, st, fill_protected, sizeof(**ret), arena, ret, ret_count, err);
+    struct sql_conn *c = &sqlite_reader_of(r)->conn;
+    sqlite3_stmt *st = sql_start(c, SQL_PROTECTED_ALL, err, sql_text(bundle_id));
+    return sqlite_row_array(c, st, fill_protected, arena, ret, ret_count, err);
 }
 
 static bool fill_open(sqlite3_stmt *st, struct arena *arena, void *row)
@@ -117,11 +101,11 @@ enum err sqlite_read_open_upload(struct storage_reader *r, const uint8_t id[OPEN
                                  struct arena *arena, struct open_upload_row *ret,
                                  struct error *err)
 {
+    struct sql_conn *c = &sqlite_reader_of(r)->conn;
     struct open_upload_row *rows = NULL;
     size_t count = 0;
-    sqlite3_stmt *st = sql_start(&sqlite_reader_of(r)->conn, SQL_OPEN_UPLOAD_GET, err,
-                                 sql_blob(id, OPEN_UPLOAD_ID_SIZE));
-    enum err rc = all_rows(r, st, fill_open, sizeof(*rows), arena, &rows, &count, err);
+    sqlite3_stmt *st = sql_start(c, SQL_OPEN_UPLOAD_GET, err, sql_blob(id, OPEN_UPLOAD_ID_SIZE));
+    enum err rc = sqlite_row_array(c, st, fill_open, arena, &rows, &count, err);
     if (!rc && count == 0)
         return error_set(err, ERR_NOT_FOUND, "no such upload");
     if (!rc)
@@ -133,8 +117,9 @@ enum err sqlite_read_open_uploads(struct storage_reader *r, const uint8_t *after
                                   size_t limit, struct arena *arena, struct open_upload_row **ret,
                                   size_t *ret_count, struct error *err)
 {
-    sqlite3_stmt *st = sql_start(&sqlite_reader_of(r)->conn, SQL_OPEN_UPLOADS_BEFORE, err,
-                                 sql_int(before_ms), sql_int((int64_t)limit),
-                                 after ? sql_blob(after, OPEN_UPLOAD_ID_SIZE) : sql_null());
-    return all_rows(r, st, fill_open, sizeof(**ret), arena, ret, ret_count, err);
+    struct sql_conn *c = &sqlite_reader_of(r)->conn;
+    sqlite3_stmt *st =
+        sql_start(c, SQL_OPEN_UPLOADS_BEFORE, err, sql_int(before_ms), sql_int((int64_t)limit),
+                  after ? sql_blob(after, OPEN_UPLOAD_ID_SIZE) : sql_null());
+    return sqlite_row_array(c, st, fill_open, arena, ret, ret_count, err);
 }

@@ -1,7 +1,4 @@
 /* Reads about symbol files: uploads, slices, and what reports wait for. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "storage/read_plan.h"
 #include "storage/sqlite_read.h"
 
@@ -11,11 +8,11 @@ static enum err no_memory(struct error *err)
 }
 
 /* Columns as every slice query gives them. */
-static bool fill_slice(sqlite3_stmt *st, struct arena *arena, struct slice_row *x, int64_t *ret_id)
+static bool fill_slice(sqlite3_stmt *st, struct arena *arena, void *row)
 {
+    struct slice_row *x = row;
     bool failed = false;
-    *ret_id = sqlite3_column_int64(st, 0);
-    x->id = (uint64_t)*ret_id;
+    x->id = (uint64_t)sqlite3_column_int64(st, 0);
     x->upload_id = (uint64_t)sqlite3_column_int64(st, 1);
     sql_column_fixed(st, 2, &x->uuid, sizeof(x->uuid));
     x->name = sql_column_text(st, 3, arena, &failed);
@@ -45,35 +42,12 @@ static bool fill_slice(sqlite3_stmt *st, struct arena *arena, struct slice_row *
     return !failed;
 }
 
-/* *ret_last: the row id of the last slice (0 without any). */
-static enum err slice_rows(struct sql_conn *c, sqlite3_stmt *st, struct arena *arena,
-                           struct row_list *rows, int64_t *ret_last, struct error *err)
-{
-    bool row = true;
-    *ret_last = 0;
-    row_list_init(rows, sizeof(struct slice_row), arena);
-    if (!st)
-        return err->code;
-    for (;;) {
-        enum err rc = sql_step(c, st, &row, err);
-        if (rc || !row)
-            return rc;
-        struct slice_row *x = row_list_add(rows, err);
-        if (!x)
-            return ERR_NO_MEMORY;
-        if (!fill_slice(st, arena, x, ret_last))
-            return no_memory(err);
-    }
-}
-
 enum err sqlite_read_upload(struct storage_reader *base, uint64_t id, struct arena *arena,
                             struct upload_row *ret, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    struct row_list rows;
     bool row = false;
     bool failed = false;
-    int64_t last = 0;
     sqlite3_stmt *st = sql_start(c, SQL_UPLOAD_GET, err, sql_int((int64_t)id));
     enum err rc = st ? sql_step(c, st, &row, err) : err->code;
     if (rc)
@@ -96,11 +70,9 @@ enum err sqlite_read_upload(struct storage_reader *base, uint64_t id, struct are
     if (failed)
         return no_memory(err);
     st = sql_start(c, SQL_UPLOAD_SLICES, err, sql_int((int64_t)id));
-    rc = slice_rows(c, st, arena, &rows, &last, err);
+    rc = sqlite_row_array(c, st, fill_slice, arena, &u.slices, &u.slice_count, err);
     if (rc)
         return rc;
-    u.slices = rows.items;
-    u.slice_count = rows.count;
     *ret = u;
     return ERR_OK;
 }
@@ -130,15 +102,8 @@ enum err sqlite_read_uploads_waiting(struct storage_reader *base, struct arena *
                                      uint64_t **ret, size_t *ret_count, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    struct row_list rows;
-    row_list_init(&rows, sizeof(uint64_t), arena);
-    enum err rc =
-        sqlite_rows(c, sql_bind(c, SQL_UPLOADS_WAITING, NULL, 0, err), fill_id, &rows, err);
-    if (rc)
-        return rc;
-    *ret = rows.items;
-    *ret_count = rows.count;
-    return ERR_OK;
+    return sqlite_row_array(c, sql_bind(c, SQL_UPLOADS_WAITING, NULL, 0, err), fill_id, arena, ret,
+                            ret_count, err);
 }
 
 enum err sqlite_read_symbols_present(struct storage_reader *base, const struct uuid *uuids,
@@ -160,7 +125,8 @@ enum err sqlite_read_symbols(struct storage_reader *base, const char *bundle_id,
                              size_t *ret_count, const char **ret_next, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    struct row_list rows;
+    struct slice_row *rows = NULL;
+    size_t count = 0;
     bool started = false;
     int64_t before = INT64_MAX;
     int64_t last = 0;
@@ -171,44 +137,36 @@ enum err sqlite_read_symbols(struct storage_reader *base, const char *bundle_id,
         return rc;
     sqlite3_stmt *st = sql_start(c, SQL_SYMBOLS_PAGE, err, sql_text(bundle_id),
                                  sql_int(started ? before : INT64_MAX), sql_int((int64_t)limit));
-    rc = slice_rows(c, st, arena, &rows, &last, err);
-    if (!rc && rows.count == limit)
+    rc = sqlite_row_array(c, st, fill_slice, arena, &rows, &count, err);
+    if (!rc && count > 0)
+        last = (int64_t)rows[count - 1].id;
+    if (!rc && count == limit)
         rc = sql_get(c, SQL_SYMBOLS_MORE, 0, &more, err, sql_text(bundle_id), sql_int(last));
     if (!rc && more && !(next = read_cursor_make(arena, 's', &last, 1)))
         rc = no_memory(err);
     if (rc)
         return rc;
-    *ret = rows.items;
-    *ret_count = rows.count;
+    *ret = rows;
+    *ret_count = count;
     *ret_next = next;
     return ERR_OK;
+}
+
+static bool fill_object(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    struct known_object *x = row;
+    (void)arena;
+    sql_column_fixed(st, 0, &x->uuid, sizeof(x->uuid));
+    sql_column_fixed(st, 1, x->sha256, sizeof(x->sha256));
+    return true;
 }
 
 enum err sqlite_read_known_objects(struct storage_reader *base, struct arena *arena,
                                    struct known_object **ret, size_t *ret_count, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    struct known_object *list = NULL;
-    size_t count = 0, room = 0;
-    bool row = true;
-    enum err rc = ERR_OK;
     sqlite3_stmt *st = sql_start(c, SQL_OBJECTS_KNOWN, err, sql_int((int64_t)KNOWN_OBJECTS_MAX));
-    if (!st)
-        return err->code;
-    while (!(rc = sql_step(c, st, &row, err)) && row) {
-        if (!arena_room(arena, (void **)&list, count, &room, sizeof(*list))) {
-            sql_end(st);
-            return error_set(err, ERR_NO_MEMORY, "no memory for a list of objects");
-        }
-        sql_column_fixed(st, 0, &list[count].uuid, sizeof(list[count].uuid));
-        sql_column_fixed(st, 1, list[count].sha256, SHA256_SIZE);
-        count++;
-    }
-    if (rc)
-        return rc;
-    *ret = list;
-    *ret_count = count;
-    return ERR_OK;
+    return sqlite_row_array(c, st, fill_object, arena, ret, ret_count, err);
 }
 
 enum err sqlite_read_symbol(struct storage_reader *base, const struct uuid *uuid,
@@ -216,16 +174,16 @@ enum err sqlite_read_symbol(struct storage_reader *base, const struct uuid *uuid
                             struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    struct row_list rows;
-    int64_t last = 0;
+    struct slice_row *rows = NULL;
+    size_t count = 0;
     sqlite3_stmt *st =
         sql_start(c, SQL_SYMBOL_GET, err, sql_blob(uuid->bytes, sizeof(uuid->bytes)));
-    enum err rc = slice_rows(c, st, arena, &rows, &last, err);
+    enum err rc = sqlite_row_array(c, st, fill_slice, arena, &rows, &count, err);
     if (rc)
         return rc;
-    if (rows.count == 0)
+    if (count == 0)
         return error_set(err, ERR_NOT_FOUND, "no symbol file of this UUID was ever indexed");
-    *ret = rows.items;
-    *ret_count = rows.count;
+    *ret = rows;
+    *ret_count = count;
     return ERR_OK;
 }

@@ -91,32 +91,22 @@ enum err sqlite_write_stand_in(struct sqlite_storage *s, struct write_op *op, st
     return o->changed ? turn_back(s, &o->uuid, err) : ERR_OK;
 }
 
+static bool fill_stand_in(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    struct stand_in_row *x = row;
+    (void)arena;
+    sql_column_fixed(st, 0, &x->uuid, sizeof(x->uuid));
+    sql_column_fixed(st, 1, &x->stand_in, sizeof(x->stand_in));
+    x->by_hand = sqlite3_column_int(st, 2);
+    x->created_ms = sqlite3_column_int64(st, 3);
+    return true;
+}
+
 enum err sqlite_read_stand_ins(struct storage_reader *base, const struct uuid *uuid,
                                struct arena *arena, struct stand_in_row **ret, size_t *ret_count,
                                struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    struct row_list rows;
-    bool row = true;
-    row_list_init(&rows, sizeof(struct stand_in_row), arena);
     sqlite3_stmt *st = sql_start(c, SQL_STAND_INS_ALL, err, uuid ? uuid_value(uuid) : sql_null());
-    if (!st)
-        return err->code;
-    for (;;) {
-        enum err rc = sql_step(c, st, &row, err);
-        if (rc)
-            return rc;
-        if (!row)
-            break;
-        struct stand_in_row *x = row_list_add(&rows, err);
-        if (!x)
-            return ERR_NO_MEMORY;
-        sql_column_fixed(st, 0, &x->uuid, sizeof(x->uuid));
-        sql_column_fixed(st, 1, &x->stand_in, sizeof(x->stand_in));
-        x->by_hand = sqlite3_column_int(st, 2);
-        x->created_ms = sqlite3_column_int64(st, 3);
-    }
-    *ret = rows.items;
-    *ret_count = rows.count;
-    return ERR_OK;
+    return sqlite_row_array(c, st, fill_stand_in, arena, ret, ret_count, err);
 }

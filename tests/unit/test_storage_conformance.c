@@ -1,6 +1,6 @@
 /* The conformance suite over every backend; see tests/conformance/suite.h. */
 /* Covers: storage/storage.c storage/storage_read.c storage/memory_*.c storage/breakdown.c */
-/* Covers: storage/missing_order.c storage/symbolication.c storage/sqlite_read_*.c */
+/* Covers: storage/sqlite_rows.c storage/missing_order.c storage/symbolication.c storage/sqlite_read_*.c */
 /* Covers: storage/sqlite_figures.c storage/sqlite_stacks.c storage/sqlite_clusters.c */
 /* Covers: storage/sqlite_read_hours.c storage/sqlite_write_hours.c storage/read_hours.c */
 /* Covers: storage/read_trend.c storage/trend.c storage/sqlite_read_trend.c */

@@ -1,0 +1,38 @@
+/*
+ * sqlite_rows - the rows of a statement as an array.
+ *
+ * Purpose: one loop for all queries whose rows become structs: the caller says how one row does.
+ *
+ * Invariants: after an error the statement is reset, so that no reader stays on an old state of the
+ * database.
+ *
+ * Threads: those of the connection. Memory: rows, and what they point to, in the arena.
+ */
+#ifndef STALLSYM_STORAGE_SQLITE_ROWS_H
+#define STALLSYM_STORAGE_SQLITE_ROWS_H
+
+#include "storage/sqlite_stmt.h"
+
+/* Rows of a result, growing in an arena. */
+struct row_list {
+    void *items;
+    size_t count, cap, size;
+    struct arena *arena;
+};
+void row_list_init(struct row_list *l, size_t row_size, struct arena *arena);
+/* A zeroed row at the end; NULL (and *err) without memory. */
+void *row_list_add(struct row_list *l, struct error *err);
+
+/* The statement's row into its zeroed struct; false without memory. */
+typedef bool row_fill(sqlite3_stmt *st, struct arena *arena, void *row);
+/* All rows of a statement that is bound (NULL: *err says why not) behind those of the list. */
+enum err sqlite_rows(struct sql_conn *c, sqlite3_stmt *st, row_fill *fill, struct row_list *rows,
+                     struct error *err);
+
+/* The same as an array of their own: `ret` is a `struct … **`, what it points to is the row. */
+#define sqlite_row_array(c, st, fill, arena, ret, ret_count, err)                                  \
+    sqlite_row_array_of((c), (st), (fill), sizeof(**(ret)), (arena), (ret), (ret_count), (err))
+enum err sqlite_row_array_of(struct sql_conn *c, sqlite3_stmt *st, row_fill *fill, size_t row_size,
+                             struct arena *arena, void *ret, size_t *ret_count, struct error *err);
+
+#endif
