@@ -52,6 +52,7 @@ $(foreach l,$(LIBS),$(eval $(call LIBRARY,$(l))))
 LIB_FILES  := $(LIBS:%=$(BUILD)/lib%.a)
 DAEMON_SRC := $(wildcard server/*.c)
 DAEMON_OBJ := $(DAEMON_SRC:%.c=$(BUILD)/%.o)
+include tests/sanitizers/sanitizers.mk
 
 .PHONY: all
 all: $(BUILD)/stallsymd
@@ -65,10 +66,12 @@ help:
 	@echo 'make check            unit tests alone (T="gsym_read clock": only these)'
 	@echo 'make e2e              tests of the real program alone (T="lifecycle": only these)'
 	@echo 'make lint             formatting, banned calls, include rules, cppcheck, clang-tidy'
-	@echo 'make check-asan       unit tests under AddressSanitizer and UBSan; so check-tsan'
+	@echo 'make test-asan        unit and e2e tests under AddressSanitizer, UBSan, LeakSanitizer (parts: check-asan e2e-asan)'
+	@echo 'make test-tsan        the same under ThreadSanitizer (parts: check-tsan e2e-tsan)'
 	@echo 'make check-valgrind   unit tests under valgrind'
 	@echo 'make bench            the figures, each beside its peer (bench-quick: under two minutes)'
 	@echo 'make chaos            every fault against the real daemon, as a table (T="kill_9 disk_full": only these)'
+	@echo 'make soak SECONDS=N   the daemon under all kinds of traffic for N seconds (1800); what it holds may not grow'
 	@echo 'make fuzz SECONDS=N   every fuzz target for N seconds (T="gsym macho": only these)'
 	@echo 'make docker-test      builds the image and runs the main job in it'
 	@echo 'make install PREFIX=  installs program, configuration and systemd unit (DESTDIR= too)'

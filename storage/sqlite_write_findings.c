@@ -177,7 +177,7 @@ static enum err refill(struct sqlite_storage *s, struct op_findings *o, struct e
 {
     uint32_t left = o->refill;
     int64_t *ids = arena_array(&s->scratch, (size_t)left + 1, sizeof(*ids));
-    struct due_stack d;
+    struct due_stack d = {0};
     bool any = true;
     enum err rc = ids ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for findings");
     while (!rc && any && left > 0) {

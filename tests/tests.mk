@@ -34,31 +34,20 @@ include tests/fuzz/fuzz.mk
 .PHONY: check
 check: $(if $(T),$(patsubst %,$(BUILD)/unit/test_%,$(filter-out fuzz_%,$(T))) \
     $(patsubst %,$(BUILD)/replay/%,$(filter fuzz_%,$(T))),$(UNIT_BIN) $(REPLAY_BIN)) | $(BUILD)/stallsymd
-	$(Q)UNDER="$(UNDER)" tests/support/run-units $(filter %,$^)
+	$(Q)UNDER="$(UNDER)" $(UNDER_SANITIZER) tests/support/run-units $(filter %,$^)
 .SECONDARY:
 
-# `make check-asan`, `make check-tsan`: the same in builds of their own. TSan needs ASLR tamed on
-# newer kernels, hence setarch.
-.PHONY: check-asan check-tsan check-valgrind
-check-asan:
-	$(Q)$(MAKE) --no-print-directory check BUILD=build-asan T="$(T)" \
-	    CFLAGS='-O1 -g -fno-omit-frame-pointer' \
-	    CFLAGS_EXTRA='-fsanitize=address,undefined -fno-sanitize-recover=all' \
-	    LDFLAGS_EXTRA='-fsanitize=address,undefined'
-check-tsan:
-	$(Q)$(SETARCH) $(MAKE) --no-print-directory check BUILD=build-tsan T="$(T)" CFLAGS='-O1 -g' \
-	    CFLAGS_EXTRA='-fsanitize=thread' LDFLAGS_EXTRA='-fsanitize=thread'
+.PHONY: check-valgrind
 check-valgrind:
 	$(Q)$(MAKE) --no-print-directory check BUILD=build-valgrind T="$(T)" CFLAGS='-O1 -g' \
 	    UNDER='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite'
-SETARCH := $(shell command -v setarch >/dev/null 2>&1 && setarch -R true 2>/dev/null && echo setarch -R)
 
 # End-to-end: scripts that drive the real program; exit status 77 is "skipped", and says why.
 E2E_ALL := $(filter-out tests/e2e/lib.sh,$(wildcard tests/e2e/*.sh)) $(wildcard tests/e2e/test_*.py)
 E2E := $(if $(T),$(foreach t,$(T),$(filter %/$(t).sh %/$(t).py %/test_$(t).py,$(E2E_ALL))),$(E2E_ALL))
 .PHONY: e2e
 e2e: $(BUILD)/stallsymd $(BUILD)/fault_shim.so fixtures
-	$(Q)tests/support/run-e2e $(BUILD) $(E2E)
+	$(Q)$(UNDER_SANITIZER) tests/support/run-e2e $(BUILD) $(E2E)
 
 # `make test`: all of it, on a machine that may have nothing yet.
 .PHONY: test test-run
@@ -75,3 +64,4 @@ test-run:
 
 include tests/chaos/chaos.mk
 include tests/bench/bench.mk
+include tests/soak/soak.mk

@@ -8,6 +8,8 @@ import http.client, json, os, pathlib, shutil, signal, subprocess, sys, tempfile
 PROGRAM = os.environ.get('STALLSYMD', 'build/stallsymd')
 DATA = pathlib.Path(os.environ.get('STALLSYM_DATA', '../shared/data'))
 CASES = DATA.parent / 'research' / 'bugcases'
+SANITIZER = os.environ.get('STALLSYM_SANITIZER') # address, thread: no measuring of time and memory
+SLOW = {None: 1, 'address': 4, 'thread': 10}[SANITIZER]
 
 
 def skip(reason):
@@ -45,7 +47,7 @@ class Daemon:
                'STALLSYM_ADMIN_TOKEN': 'test-admin-token', **self.env}
         with open(self.log, 'ab') as log:
             self.process = subprocess.Popen([PROGRAM, 'run'], env=env, stdout=log, stderr=log)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 20 * SLOW
         while not port_file.exists() or not port_file.read_text().strip():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError('the daemon does not start:\n' + self.log.read_text())
@@ -57,7 +59,7 @@ class Daemon:
     def stop(self, how=signal.SIGTERM):
         if self.process and self.process.poll() is None:
             self.process.send_signal(how)
-            self.process.wait(timeout=20)
+            self.process.wait(timeout=20 * SLOW)
         return self.process.returncode if self.process else None
 
     def restart(self, how=signal.SIGTERM):
@@ -68,13 +70,15 @@ class Daemon:
         return self.start()
 
     def __exit__(self, kind, value, trace):
+        status = self.stop() if SANITIZER and kind is None else 0 # leaks are looked for at the end
         if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        if kind is not None:
+        if kind is not None or status > 0:
             sys.stderr.write(self.log.read_text()[-4000:])
         if self.own:
             shutil.rmtree(self.folder, ignore_errors=True)
+        assert status <= 0, 'stopped with status %d' % status
 
     def request(self, method, path, body=None, headers=None, token=True):
         connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=300)
@@ -115,7 +119,7 @@ class Daemon:
 
     def settle(self, seconds=30):
         """Until no stack waits for the resolver, and no report for its culprit."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds * SLOW
         while True:
             stats = self.get('/v1/stats')
             if stats['pending_stacks'] == 0 and stats['pending_findings'] == 0:
