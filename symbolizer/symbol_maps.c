@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/key_set.h"
 #include "symbolizer/vec.h"
 
 struct map_row {
@@ -25,9 +27,11 @@ struct link_row {
 struct symbol_maps {
     struct map_row *maps;
     size_t map_count, map_cap;
+    struct key_set map_places; /* by `uuid`: 1 and more, from the row's index */
     struct link_row *links;
     size_t link_count, link_cap;
-    struct symbol_map *open; /* of `open_uuid`, or NULL */
+    struct key_set link_places; /* by `image`, the same */
+    struct symbol_map *open;    /* of `open_uuid`, or NULL */
     struct uuid open_uuid;
 };
 
@@ -55,6 +59,23 @@ void symbol_maps_file_name(enum symbol_map_file kind, const struct uuid *uuid,
 {
     char text[UUID_TEXT_SIZE];
     snprintf(out, SYMBOL_MAP_FILE_SIZE, "%s%s", uuid_format(uuid, text), ENDINGS[kind]);
+}
+
+/* --- places ----------------------------------------------------------------------------------- */
+
+/* The index of the row with that key; `none` without one. */
+static size_t place_of(const struct key_set *places, const struct uuid *key, size_t none)
+{
+    const uint64_t *place = key_set_find(places, key);
+    return place && *place > 0 ? (size_t)*place - 1 : none;
+}
+
+static bool set_place(struct key_set *places, const struct uuid *key, size_t index)
+{
+    uint64_t *place = key_set_at(places, key);
+    if (place)
+        *place = index + 1;
+    return place != NULL;
 }
 
 /* --- links ------------------------------------------------------------------------------------ */
@@ -103,19 +124,16 @@ static enum err add_link(struct symbol_maps *m, const struct uuid *image, const 
     buf_done(&b);
     if (rc != ERR_OK)
         return rc;
-    for (size_t i = 0; i < m->link_count; i++) {
-        if (uuid_equal(&m->links[i].image, image)) {
-            m->links[i].original = original;
-            return ERR_OK;
-        }
-    }
-    if (m->link_count == SYMBOL_MAPS_MAX)
+    size_t i = place_of(&m->link_places, image, m->link_count);
+    if (i == SYMBOL_MAPS_MAX)
         return error_set(err, ERR_LIMIT, "more than %d links to symbol maps", SYMBOL_MAPS_MAX);
     void *p = vec_grown(m->links, &m->link_cap, m->link_count + 1, sizeof(m->links[0]));
-    if (!p)
+    if (p)
+        m->links = p;
+    if (!p || !set_place(&m->link_places, image, i))
         return error_set(err, ERR_NO_MEMORY, "no memory for symbol maps");
-    m->links = p;
-    m->links[m->link_count++] = (struct link_row){*image, original};
+    m->link_count += i == m->link_count;
+    m->links[i] = (struct link_row){*image, original};
     return ERR_OK;
 }
 
@@ -130,16 +148,14 @@ static void forget_open(struct symbol_maps *m)
 static enum err add_map(struct symbol_maps *m, const struct uuid *uuid, const char *path,
                         struct error *err)
 {
-    size_t i = 0;
-    while (i < m->map_count && !uuid_equal(&m->maps[i].uuid, uuid))
-        i++;
+    size_t i = place_of(&m->map_places, uuid, m->map_count);
     if (i == SYMBOL_MAPS_MAX)
         return error_set(err, ERR_LIMIT, "more than %d symbol maps", SYMBOL_MAPS_MAX);
     char *copy = strdup(path);
     void *p = vec_grown(m->maps, &m->map_cap, m->map_count + 1, sizeof(m->maps[0]));
     if (p)
         m->maps = p;
-    if (!p || !copy) {
+    if (!p || !copy || !set_place(&m->map_places, uuid, i)) {
         free(copy);
         return error_set(err, ERR_NO_MEMORY, "no memory for symbol maps");
     }
@@ -183,7 +199,15 @@ static enum err add_folder(struct symbol_maps *m, const char *folder, struct err
 
 struct symbol_maps *symbol_maps_new(void)
 {
-    return calloc(1, sizeof(struct symbol_maps));
+    struct symbol_maps *m = calloc(1, sizeof(*m));
+    uint64_t seed;
+    if (!m)
+        return NULL;
+    if (getrandom(&seed, sizeof(seed), 0) != (ssize_t)sizeof(seed))
+        seed = (uint64_t)(uintptr_t)m;
+    key_set_init(&m->map_places, sizeof(struct uuid), seed);
+    key_set_init(&m->link_places, sizeof(struct uuid), seed);
+    return m;
 }
 
 void symbol_maps_free(struct symbol_maps *m)
@@ -194,6 +218,8 @@ void symbol_maps_free(struct symbol_maps *m)
         free(m->maps[i].path);
     free(m->maps);
     free(m->links);
+    key_set_done(&m->map_places);
+    key_set_done(&m->link_places);
     symbol_map_free(m->open);
     free(m);
 }
@@ -217,11 +243,8 @@ enum err symbol_maps_add(struct symbol_maps *m, const char *path, struct error *
 
 struct uuid symbol_maps_original(const struct symbol_maps *m, const struct uuid *image)
 {
-    for (size_t i = 0; i < m->link_count; i++) {
-        if (uuid_equal(&m->links[i].image, image))
-            return m->links[i].original;
-    }
-    return *image;
+    size_t i = place_of(&m->link_places, image, m->link_count);
+    return i < m->link_count ? m->links[i].original : *image;
 }
 
 enum err symbol_maps_get(struct symbol_maps *m, const struct uuid *image, struct symbol_map **ret,
@@ -232,17 +255,15 @@ enum err symbol_maps_get(struct symbol_maps *m, const struct uuid *image, struct
         *ret = m->open;
         return ERR_OK;
     }
-    for (size_t i = 0; i < m->map_count; i++) {
-        if (!uuid_equal(&m->maps[i].uuid, &original))
-            continue;
-        forget_open(m);
-        enum err rc = symbol_map_open(m->maps[i].path, &m->open, err);
-        m->open_uuid = original;
-        if (rc == ERR_OK)
-            *ret = m->open;
-        return rc;
-    }
-    return error_set(err, ERR_NOT_FOUND, "there is no symbol map");
+    size_t i = place_of(&m->map_places, &original, m->map_count);
+    if (i == m->map_count)
+        return error_set(err, ERR_NOT_FOUND, "there is no symbol map");
+    forget_open(m);
+    enum err rc = symbol_map_open(m->maps[i].path, &m->open, err);
+    m->open_uuid = original;
+    if (rc == ERR_OK)
+        *ret = m->open;
+    return rc;
 }
 
 void symbol_maps_linked(const struct symbol_maps *m, const struct uuid *original,

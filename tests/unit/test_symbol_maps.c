@@ -122,6 +122,42 @@ START_TEST(a_folder_of_maps_and_links)
 }
 END_TEST
 
+/* Each is found among many, and what came later counts. */
+START_TEST(many_links)
+{
+    enum { COUNT = 2000 };
+    char folder[64], name[64], text[128];
+    struct error err;
+    struct symbol_maps *m = symbol_maps_new();
+    struct uuid built = id_of(BUILT);
+    size_t linked = 0;
+    scratch_make(folder, sizeof(folder));
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < COUNT; i++) {
+            snprintf(name, sizeof(name), "%08X-2222-3333-4444-555555555555.plist", i + 1);
+            snprintf(text, sizeof(text),
+                     "<key>DBGOriginalUUID</key><string>%08X-0000-0000-0000-00000000000%d</string>",
+                     i + 1, round);
+            put(folder, name, text);
+        }
+        ck_assert_msg(symbol_maps_add(m, folder, &err) == ERR_OK, "%s", err.text);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof(name), "%08X-2222-3333-4444-555555555555", i + 1);
+        snprintf(text, sizeof(text), "%08X-0000-0000-0000-000000000001", i + 1);
+        struct uuid image = id_of(name), wanted = id_of(text);
+        struct uuid original = symbol_maps_original(m, &image);
+        ck_assert_msg(uuid_equal(&original, &wanted), "%s", name);
+    }
+    symbol_maps_linked(m, &built, count_one, &linked);
+    ck_assert_uint_eq(linked, 0);
+    struct uuid stranger = id_of(STORE), original = symbol_maps_original(m, &stranger);
+    ck_assert(uuid_equal(&original, &stranger));
+    symbol_maps_free(m);
+    scratch_remove(folder);
+}
+END_TEST
+
 START_TEST(what_cannot_be_added)
 {
     char folder[64], path[256];
@@ -146,4 +182,4 @@ START_TEST(what_cannot_be_added)
 END_TEST
 
 UNIT_MAIN("symbol_maps", files_by_their_names, links_of_property_lists, a_folder_of_maps_and_links,
-          what_cannot_be_added)
+          many_links, what_cannot_be_added)
