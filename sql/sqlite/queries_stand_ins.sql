@@ -8,9 +8,10 @@ SELECT stand_in, by_hand FROM stand_ins WHERE uuid = ?1;
 -- name: stand_in_count
 SELECT count(*) FROM stand_ins;
 
--- The image is known by a name or an architecture that no index of the other UUID has.
+-- The image is known by a name or an architecture that no index of the other UUID has. App by app,
+-- as the key of images goes: there are few apps and many images.
 -- name: stand_in_differs
-SELECT 1 FROM images i
+SELECT 1 FROM apps a CROSS JOIN images i ON i.app_id = a.id
 WHERE i.uuid = ?1 AND i.name <> '' AND NOT EXISTS (
     SELECT 1 FROM slices x WHERE x.uuid = ?2 AND x.current = 1 AND x.name = i.name
         AND (i.arch IS NULL OR x.arch = '' OR x.arch = i.arch));
