@@ -37,6 +37,7 @@ struct config_http {
     uint64_t timeout_s;
     uint64_t body_bytes;
     uint64_t upload_bytes;
+    uint64_t uploads;
     uint64_t buffered_bytes;
     bool metrics_open;
     char *cors_origins;

@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "server/bell.h"
 #include "server/data_dir.h"
+#include "server/file_limit.h"
 #include "server/first_token.h"
 #include "server/http/http_server.h"
 #include "server/jobs/findings.h"
@@ -367,11 +368,13 @@ static enum err start_door(struct daemon *d, struct error *err)
     struct http_options options = {.address = c->address,
                                    .port = (uint16_t)c->port,
                                    .threads = cores_or(c->threads),
-                                   .connections = c->connections,
+                                   .connections =
+                                       file_limit_connections(c->connections, c->uploads),
                                    .connections_per_client = c->connections_per_client,
                                    .timeout_s = (uint32_t)c->timeout_s,
                                    .body_bytes = c->body_bytes,
                                    .upload_bytes = c->upload_bytes,
+                                   .uploads = c->uploads,
                                    .buffered_bytes = c->buffered_bytes,
                                    .metrics_open = c->metrics_open,
                                    .cors_origins = c->cors_origins,

@@ -8,6 +8,7 @@
 #include "server/http/http_request.h"
 
 #define TOKEN_ARENA_BYTES ((size_t)8 << 20)
+#define WORK_QUEUE        1024 /* bodies that may wait for each kind of worker */
 
 static enum err copy_options(struct http_options *to, const struct http_options *from,
                              struct error *err)
@@ -21,9 +22,14 @@ static enum err copy_options(struct http_options *to, const struct http_options 
     return ERR_OK;
 }
 
+static size_t worker_count(const struct http_door *d)
+{
+    return d->options.threads ? d->options.threads : 1;
+}
+
 static enum err open_readers(struct http_door *d, struct error *err)
 {
-    size_t room = d->options.threads ? d->options.threads : 1;
+    size_t room = 3 * worker_count(d); /* theirs and the workers' */
     d->readers = calloc(room, sizeof(struct storage_reader *));
     if (!d->readers)
         return error_set(err, ERR_NO_MEMORY, "no memory for the door");
@@ -39,6 +45,11 @@ static enum err open_readers(struct http_door *d, struct error *err)
 
 void http_door_close_readers(struct http_door *d)
 {
+    http_workers_stop(d->heavy);
+    http_workers_stop(d->light);
+    http_slots_free(d->slots); /* its clock counts in the metrics */
+    d->heavy = d->light = NULL;
+    d->slots = NULL;
     while (d->reader_count > 0)
         storage_reader_close(d->readers[--d->reader_count]);
 }
@@ -65,6 +76,13 @@ enum err http_door_new(const struct http_options *options, const struct services
         rc = open_readers(d, err);
     if (rc == ERR_OK)
         rc = http_door_reload_tokens(d, err);
+    if (rc == ERR_OK)
+        rc = http_slots_new(options->connections, options->timeout_s, services->metrics, &d->slots,
+                            err);
+    if (rc == ERR_OK)
+        rc = http_workers_start(worker_count(d), WORK_QUEUE, http_work_run, &d->heavy, err);
+    if (rc == ERR_OK)
+        rc = http_workers_start(worker_count(d), WORK_QUEUE, http_work_run, &d->light, err);
     if (rc == ERR_OK) {
         *ret = d;
     } else {

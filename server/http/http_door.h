@@ -23,6 +23,8 @@
 #include "server/http/auth.h"
 #include "server/http/client_addr.h"
 #include "server/http/http_server.h"
+#include "server/http/http_slots.h"
+#include "server/http/http_workers.h"
 #include "server/http/services.h"
 
 struct http_request;
@@ -39,9 +41,14 @@ struct http_door {
     struct http_io io;
     struct auth *auth;
     struct proxy_list *proxies;
-    atomic_bool quiesced; /* readyz says no */
-    atomic_bool stopping; /* new requests are refused */
-    atomic_size_t buffered;
+    struct http_slots *slots;
+    struct http_workers *heavy; /* for large bodies, */
+    struct http_workers *light; /* and for small ones while many wait */
+    atomic_bool quiesced;       /* readyz says no */
+    atomic_bool stopping;       /* new requests are refused */
+    atomic_size_t buffered;     /* bytes of bodies, of what they became, and of answers */
+    atomic_size_t unread;       /* bytes of bodies that no handler has seen yet */
+    atomic_size_t streams;      /* uploads that are being received */
     atomic_uint refs;
     uint64_t id_seed;
     atomic_uint_fast64_t id_next;
@@ -76,7 +83,7 @@ bool http_door_wait_idle(struct http_door *d, int64_t deadline_mono_ms);
 /* Closes the gate, waits for what is inside, ends every request that still waits for an answer
  * with "shutting down". */
 void http_door_close(struct http_door *d);
-/* After the door's threads are gone: closes the storage readers. */
+/* After the door's threads are gone: ends the workers, closes the storage readers. */
 void http_door_close_readers(struct http_door *d);
 
 /* Called by http_request. */

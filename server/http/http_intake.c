@@ -9,6 +9,16 @@
 
 #define WINDOW_BYTES ((size_t)64 << 10)
 
+/* What a thread of the door reads itself, in plain and in compressed bytes: some milliseconds of
+ * work. Not even that much once the bodies of all that wait for it come to UNREAD_BYTES; a
+ * compressed byte counts PACKED_WEIGHT. */
+#define AT_ONCE_BYTES        ((size_t)256 << 10)
+#define AT_ONCE_PACKED_BYTES ((size_t)64 << 10)
+#define UNREAD_BYTES         ((size_t)2 << 20)
+#define PACKED_WEIGHT        8
+
+#define HEAD_BYTES_MAX ((size_t)32 << 10)
+
 static const char *copy(struct http_request *r, const char *text)
 {
     return text ? arena_strdup(&r->arena, text) : NULL;
@@ -45,7 +55,9 @@ static bool framing_is_sound(struct http_request *r, const struct http_head *hea
     const char *coding = head->header(head->ctx, "Transfer-Encoding");
     r->chunked = codings > 0;
     r->has_body = r->chunked;
-    if (head->blank_in_name)
+    if (head->bytes > HEAD_BYTES_MAX)
+        http_problem(r, 431, "the request's head is larger than %zu bytes", HEAD_BYTES_MAX);
+    else if (head->blank_in_name)
         http_problem(r, 400, "a header's name has a blank in it");
     else if (lengths > 1 || codings > 1 || (lengths && codings))
         http_problem(r, 400, "the request says twice how long its body is");
@@ -138,6 +150,34 @@ static bool check_query(struct http_request *r)
     return false;
 }
 
+/* What answers at once from memory is never refused. */
+static bool is_overloaded(const struct http_request *r)
+{
+    const struct http_door *d = r->door;
+    bool buffers = r->route->body == BODY_BUFFERED || r->route->read;
+    bool waits = r->route->writes || r->route->read || r->route->body != BODY_NONE;
+    if (r->route->writes && r->route->body != BODY_NONE && writer_is_busy(r->services->writer))
+        return true;
+    if (buffers && r->declared + atomic_load(&d->buffered) > d->options.buffered_bytes)
+        return true;
+    return waits && http_slots_full(d->slots);
+}
+
+static void refuse_for_load(struct http_request *r)
+{
+    http_problem(r, 503, "the server has more work than it can take; try again");
+    r->reply.retry_after_s = 2;
+}
+
+static bool may_stream(struct http_request *r)
+{
+    r->streams = true;
+    if (atomic_fetch_add(&r->door->streams, 1) < r->door->options.uploads)
+        return true;
+    http_request_is_read(r);
+    return false;
+}
+
 /* Size, coding and load, before the first byte of the body. */
 static bool admit_body(struct http_request *r, const struct http_head *head)
 {
@@ -149,6 +189,8 @@ static bool admit_body(struct http_request *r, const struct http_head *head)
             r->body_state = BODY_DISCARDED;
         if (r->declared > DRAIN_BYTES)
             http_problem(r, 413, "this request takes no body");
+        else if (is_overloaded(r))
+            refuse_for_load(r);
         return r->reply.status == 0;
     }
     r->body_cap = cap;
@@ -156,12 +198,12 @@ static bool admit_body(struct http_request *r, const struct http_head *head)
         http_problem(r, 415, "Content-Encoding: gzip and zstd are read, nothing else");
     } else if (r->declared > cap) {
         http_problem(r, 413, "the body is larger than %llu bytes", (unsigned long long)cap);
-    } else if ((r->route->writes && writer_is_busy(r->services->writer)) ||
-               (r->route->body == BODY_BUFFERED &&
-                r->declared + atomic_load(&r->door->buffered) > o->buffered_bytes)) {
-        http_problem(r, 503, "the server has more work than it can take; try again");
-        r->reply.retry_after_s = 2;
-    } else if (r->coding != CODING_NONE && r->has_body &&
+    } else if (is_overloaded(r)) {
+        refuse_for_load(r);
+    } else if (r->route->body == BODY_STREAMED && r->has_body && !may_stream(r)) {
+        http_problem(r, 503, "%zu uploads are being received; try again", o->uploads);
+        r->reply.retry_after_s = 5;
+    } else if (r->route->body == BODY_STREAMED && r->coding != CODING_NONE && r->has_body &&
                inflate_new(r->coding, cap, &r->inflate, &err) != ERR_OK) {
         http_reply_error(r, &err);
     }
@@ -210,6 +252,29 @@ static void give_up(struct http_request *r, const struct error *err)
         r->route->stream->abort(r);
 }
 
+static bool is_packed(const struct http_request *r)
+{
+    return r->route->body == BODY_BUFFERED && r->coding != CODING_NONE && r->has_body;
+}
+
+/* More than a thread of the door reads itself. */
+static bool is_large(const struct http_request *r)
+{
+    return r->body.len > (is_packed(r) ? AT_ONCE_PACKED_BYTES : AT_ONCE_BYTES);
+}
+
+/* What the door's threads will have to read. A large body is not for them. */
+static void weigh(struct http_request *r, size_t len)
+{
+    size_t weight = r->coding == CODING_NONE ? len : len * PACKED_WEIGHT;
+    if (is_large(r)) {
+        http_request_is_read(r);
+        return;
+    }
+    atomic_fetch_add(&r->door->unread, weight);
+    r->unread += weight;
+}
+
 static enum err keep(struct http_request *r, const void *data, size_t len, struct error *err)
 {
     size_t cap_before = r->body.cap;
@@ -218,6 +283,8 @@ static enum err keep(struct http_request *r, const void *data, size_t len, struc
             return error_set(err, ERR_LIMIT, "the body is larger than %zu bytes", r->body.limit);
         return error_set(err, ERR_NO_MEMORY, "no memory for a body");
     }
+    if (!r->body_done)
+        weigh(r, len);
     size_t grown = r->body.cap - cap_before;
     if (grown == 0)
         return ERR_OK;
@@ -289,7 +356,7 @@ static enum err take_inflated(struct http_request *r, const uint8_t *data, size_
 static bool is_too_slow(const struct http_request *r)
 {
     int64_t allowed = (int64_t)r->door->options.timeout_s * 1000 +
-                      (int64_t)(r->received / (MIN_BYTES_PER_S / 1000));
+                      (int64_t)(r->received / (SLOT_BYTES_PER_S / 1000));
     return clock_mono_ms() - r->started_mono > allowed;
 }
 
@@ -366,6 +433,62 @@ static bool body_is_out(struct http_request *r, enum http_step *ret)
     return true;
 }
 
+enum unpacked { UNPACK_DONE, UNPACK_REFUSED, UNPACK_LARGE };
+
+/* Inflates the body, to `room` bytes when it is less than the route's cap: UNPACK_LARGE then, and
+ * the body is as it was. */
+static enum unpacked unpack(struct http_request *r, size_t room)
+{
+    struct error err;
+    struct buf packed = r->body;
+    size_t used = 0;
+    if (!is_packed(r))
+        return UNPACK_DONE;
+    bool all = room >= packed.limit;
+    buf_init(&r->body, all ? packed.limit : room);
+    enum err rc = inflate_new(r->coding, packed.limit, &r->inflate, &err);
+    if (rc == ERR_OK)
+        rc = take_inflated(r, (const uint8_t *)packed.data, packed.len, &used, &err);
+    if (rc == ERR_OK)
+        rc = inflate_end(r->inflate, &err);
+    inflate_free(r->inflate);
+    r->inflate = NULL;
+    if (rc == ERR_LIMIT && !all) {
+        atomic_fetch_sub(&r->door->buffered, r->body.cap);
+        r->counted -= r->body.cap;
+        buf_done(&r->body);
+        r->body = packed;
+        r->window_at = r->window_len = 0;
+        return UNPACK_LARGE;
+    }
+    atomic_fetch_sub(&r->door->buffered, packed.cap);
+    r->counted -= packed.cap;
+    buf_done(&packed);
+    if (rc != ERR_OK) {
+        give_up(r, &err);
+        return UNPACK_REFUSED;
+    }
+    r->body.limit = r->body_cap;
+    return UNPACK_DONE;
+}
+
+static void dispatch(struct http_request *r)
+{
+    http_request_is_read(r);
+    if (r->reply.status != 0)
+        return;
+    if (r->route->handle)
+        r->route->handle(r);
+    else
+        http_read(r, r->route->read, NULL);
+}
+
+void http_intake_work(struct http_request *r)
+{
+    (void)unpack(r, SIZE_MAX);
+    dispatch(r);
+}
+
 enum http_step http_intake_end(struct http_request *r)
 {
     enum http_step step = STEP_ANSWER;
@@ -377,10 +500,14 @@ enum http_step http_intake_end(struct http_request *r)
         return step;
     if (r->reply.status != 0)
         return STEP_ANSWER;
+    bool large = is_large(r), many = atomic_load(&r->door->unread) > UNREAD_BYTES;
+    bool reads = r->body.len > 0 && (r->route->handle || is_packed(r));
     r->body_done = true;
-    if (r->route->handle)
-        r->route->handle(r);
+    if (reads && !large && many)
+        http_work(r, r->door->light);
+    else if ((reads && large) || unpack(r, AT_ONCE_BYTES) == UNPACK_LARGE)
+        http_work(r, r->door->heavy);
     else
-        http_read(r, r->route->read, NULL);
+        dispatch(r);
     return r->deferred && !http_request_aborted(r) ? STEP_WAIT : STEP_ANSWER;
 }

@@ -5,9 +5,10 @@
  * piece of body came, the body is over.
  *
  * Invariants: refusals come as early as they can: framing, target, route, token, parameters, coding,
- * declared size, load; only then is the body read. A refused body of at most DRAIN_BYTES is thrown
- * away and the connection lives on; a larger one ends it. A body slower than MIN_BYTES_PER_S (after
- * the connection's time-out) ends it, too.
+ * declared size, load; only then is the body read. A body that takes long to read is read by a
+ * worker: a thread of the door is busy for some milliseconds at most. A refused body of at most DRAIN_BYTES is thrown
+ * away and the connection lives on; a larger one ends it. A body slower than SLOT_BYTES_PER_S
+ * (after the connection's time-out) ends it, too.
  *
  * Threads: the door's. Memory: none of its own.
  */
@@ -18,12 +19,12 @@
 
 #include "server/http/http_request.h"
 
-#define DRAIN_BYTES     ((uint64_t)1 << 20)
-#define MIN_BYTES_PER_S 1000
+#define DRAIN_BYTES ((uint64_t)1 << 20)
 
 /* How headers are asked for. */
 struct http_head {
     bool blank_in_name; /* of a header */
+    size_t bytes;       /* of names and values */
     const char *method;
     const char *(*header)(void *ctx, const char *name); /* the first of that name, NULL */
     const char *(*last)(void *ctx, const char *name);   /* the last one, which no client wrote when
@@ -46,5 +47,7 @@ enum http_step http_intake_body(struct http_request *r, const void *data, size_t
                                 size_t *ret_used);
 /* The whole request is there; called again when the connection was woken. */
 enum http_step http_intake_end(struct http_request *r);
+/* The rest of it, on a worker: the body is whole. Replies, or hands the request on. */
+void http_intake_work(struct http_request *r);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "server/http/http_intake.h"
 #include "server/http/problem.h"
 
 #define PACK_BYTES_MIN 1024
@@ -57,6 +58,7 @@ static void unref(struct http_request *r)
         return;
     if (r->reply.fd >= 0)
         close(r->reply.fd);
+    http_request_is_read(r);
     atomic_fetch_sub(&r->door->buffered, r->counted);
     inflate_free(r->inflate);
     free(r->window);
@@ -98,6 +100,15 @@ void http_request_over(struct http_request *r)
     pthread_mutex_unlock(&r->lock);
     http_door_remove(r->door, r);
     unref(r);
+}
+
+void http_request_is_read(struct http_request *r)
+{
+    atomic_fetch_sub(&r->door->unread, r->unread);
+    r->unread = 0;
+    if (r->streams)
+        atomic_fetch_sub(&r->door->streams, 1);
+    r->streams = false;
 }
 
 static void wake_locked(struct http_request *r)
@@ -293,6 +304,7 @@ static void read_over(struct http_request *r, enum err rc, const struct error *e
     else if (rc != ERR_OK)
         http_reply_failure(r, err);
     http_reply_pack(r);
+    http_request_charge(r, r->reply.body.cap);
     http_finish(r);
 }
 
@@ -313,6 +325,7 @@ void http_read(struct http_request *r, http_read_fn read, http_then_fn then)
     struct error err;
     if (!r->deferred)
         http_defer(r);
+    r->handed = true;
     r->read = read;
     r->then = then;
     r->job = (struct read_job){.run = job_run, .done = job_done, .user = r};
@@ -338,6 +351,7 @@ void http_write(struct http_request *r, struct write_op *op, http_written_fn wri
     struct error err;
     if (!r->deferred)
         http_defer(r);
+    r->handed = true;
     r->written = written;
     op->done = op_done;
     op->user = r;
@@ -345,5 +359,31 @@ void http_write(struct http_request *r, struct write_op *op, http_written_fn wri
     if (rc != ERR_OK) {
         written(r, op, rc, &err);
         write_op_free(op);
+    }
+}
+
+void http_work_run(struct http_request *r)
+{
+    if (!http_enter(r))
+        return;
+    struct http_door *door = http_door_ref(r->door);
+    http_hold(r);
+    r->handed = false;
+    http_intake_work(r);
+    if (!r->handed)
+        http_finish(r);
+    http_drop(r);
+    http_door_leave(door);
+    http_door_unref(door);
+}
+
+void http_work(struct http_request *r, struct http_workers *workers)
+{
+    struct error err;
+    http_defer(r);
+    if (http_workers_submit(workers, r, &err) != ERR_OK) {
+        http_problem(r, 503, "too many bodies wait to be read; try again");
+        r->reply.retry_after_s = 2;
+        http_finish(r);
     }
 }

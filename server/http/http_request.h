@@ -99,10 +99,12 @@ struct http_request {
     uint64_t received;
     uint64_t body_cap; /* as received and inflated */
     struct inflate *inflate;
-    uint8_t *window; /* of a streamed body that is inflated: bytes the sink has not taken yet */
+    uint8_t *window; /* of a body that is inflated: bytes that its sink has not taken yet */
     size_t window_at, window_len;
     struct buf body;
     size_t counted; /* bytes of it, and of what it became, that door->buffered knows about */
+    size_t unread;  /* the same of door->unread */
+    bool streams;   /* one of door->streams */
     bool body_done;
     void *state; /* the route's own, in the arena */
 
@@ -114,6 +116,7 @@ struct http_request {
     bool suspended;
     bool woken;    /* http_wake() came before the connection slept */
     bool deferred; /* read by the door's thread only */
+    bool handed;   /* to a reader or the writer, who will end it */
     bool answered;
     bool aborted;
     atomic_uint refs;
@@ -164,6 +167,13 @@ void http_drop(struct http_request *r);
 /* Sleeps until http_wake(), which may come first: then false, go on at once. Door's thread. */
 bool http_sleep(struct http_request *r);
 void http_wake(struct http_request *r);
+
+/* Runs the handler on one of these workers (defers the request); 503 when too many wait. */
+void http_work(struct http_request *r, struct http_workers *workers);
+/* What the workers do with it. */
+void http_work_run(struct http_request *r);
+/* The body is read, and weighs on the door no more. */
+void http_request_is_read(struct http_request *r);
 
 /* Entering the door's gate (http_door_leave() is the way out) on behalf of a deferred request; false:
  * it was dropped, touch nothing. */

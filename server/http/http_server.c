@@ -27,6 +27,7 @@
 #include "server/http/http_door.h"
 #include "server/http/http_intake.h"
 #include "server/http/http_request.h"
+#include "server/http/http_slots.h"
 #include "server/http/tls.h"
 
 #define CONNECTION_MEMORY ((size_t)64 << 10) /* headers and read buffer of one connection */
@@ -219,9 +220,10 @@ static const char *find_last_header(void *ctx, const char *name)
 static enum MHD_Result look_at_name(void *ctx, enum MHD_ValueKind kind, const char *key,
                                     const char *value)
 {
+    struct http_head *head = ctx;
     (void)kind;
-    (void)value;
-    *(bool *)ctx |= key[strcspn(key, " \t\r\n")] != 0;
+    head->blank_in_name |= key[strcspn(key, " \t\r\n")] != 0;
+    head->bytes += strlen(key) + (value ? strlen(value) : 0) + 4;
     return MHD_YES;
 }
 
@@ -239,9 +241,30 @@ static enum http_step head_of(struct MHD_Connection *connection, struct http_req
         .ctx = &ctx,
         .peer = info ? info->client_addr : NULL,
     };
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at_name, &head.blank_in_name);
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at_name, &head);
     r->head_seen = true;
     return http_intake_head(r, &head);
+}
+
+static struct http_slot *slot_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+static void move_slot(struct MHD_Connection *connection, enum slot_state state, uint64_t bytes)
+{
+    http_slot_move(slot_of(connection), state, bytes, clock_mono_ms());
+}
+
+/* The head was read. An upload is not cut off for others: there are few. */
+static void tell_slot_head(struct MHD_Connection *connection, const struct http_request *r)
+{
+    if (r->body_state == BODY_DISCARDED)
+        move_slot(connection, SLOT_REFUSED, 0);
+    else if (r->has_body)
+        move_slot(connection, r->streams ? SLOT_WORKING : SLOT_READING, 0);
 }
 
 /* Whether the client has closed before its body was whole. The library misses an end of file that
@@ -277,6 +300,7 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *connection, c
         return MHD_NO; /* no memory */
     if (!r->head_seen) {
         step = head_of(connection, r, method);
+        tell_slot_head(connection, r);
     } else if (*upload_data_size > 0) {
         step = http_intake_body(r, upload_data, *upload_data_size, &used);
         *upload_data_size -= used;
@@ -285,18 +309,26 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *connection, c
             step = STEP_CLOSE;
     } else {
         step = http_intake_end(r);
+        if (step == STEP_WAIT)
+            move_slot(connection, SLOT_WORKING, 0);
     }
     if (step == STEP_CLOSE)
         return MHD_NO;
-    return step == STEP_ANSWER ? answer(connection, r) : MHD_YES;
+    if (step != STEP_ANSWER)
+        return MHD_YES;
+    uint64_t bytes = 0;
+    if (!http_request_aborted(r))
+        bytes = r->reply.fd >= 0 ? r->reply.fd_size : (uint64_t)r->reply.body.len;
+    move_slot(connection, SLOT_ANSWERED, bytes);
+    return answer(connection, r);
 }
 
 static void on_over(void *cls, struct MHD_Connection *connection, void **con_cls,
                     enum MHD_RequestTerminationCode code)
 {
     (void)cls;
-    (void)connection;
     (void)code;
+    move_slot(connection, SLOT_IDLE, 0);
     if (*con_cls)
         http_request_over(*con_cls);
     *con_cls = NULL;
@@ -306,10 +338,16 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **s
                           enum MHD_ConnectionNotificationCode code)
 {
     struct http_server *s = cls;
-    (void)connection;
-    (void)socket_ctx;
-    metrics_add(s->door->services.metrics, METRIC_CONNECTIONS,
-                code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1);
+    bool started = code == MHD_CONNECTION_NOTIFY_STARTED;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    metrics_add(s->door->services.metrics, METRIC_CONNECTIONS, started ? 1 : -1);
+    if (started && info) {
+        *socket_ctx = http_slots_open(s->door->slots, info->connect_fd, clock_mono_ms());
+    } else {
+        http_slot_close(*socket_ctx);
+        *socket_ctx = NULL;
+    }
 }
 
 __attribute__((format(printf, 2, 0))) static void on_log(void *cls, const char *fmt, va_list ap)

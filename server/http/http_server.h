@@ -29,6 +29,7 @@ struct http_options {
     size_t connections;
     size_t connections_per_client;
     uint32_t timeout_s;
+    size_t uploads;        /* received at a time; above it 503 */
     size_t body_bytes;     /* of any body but uploads, as received and inflated */
     uint64_t upload_bytes; /* of POST /v1/symbols */
     size_t buffered_bytes; /* bodies of all requests, and what they were read into; above it 503 */

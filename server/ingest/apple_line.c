@@ -3,6 +3,7 @@
 #include <string.h>
 
 #define NUMBER_DIGITS_MAX 7 /* of a frame's place or count */
+#define FRAME_LINE_MIN    5 /* "(0x1)" */
 
 /* "12" and at least one blank; what follows the blanks, nothing without. */
 static struct text_span after_number(struct text_span t, uint64_t *ret)
@@ -240,7 +241,7 @@ void apple_line_read(struct text_line *l, uint64_t *ret_number)
     struct text_line blank = {.text = l->text, .eol = l->eol};
     *l = blank;
     *ret_number = 0;
-    if (l->text.len > APPLE_TEXT_LINE_MAX || read_tree(l))
+    if (l->text.len < FRAME_LINE_MIN || l->text.len > APPLE_TEXT_LINE_MAX || read_tree(l))
         return;
     *l = blank;
     if (read_crash(l, ret_number))

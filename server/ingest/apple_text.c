@@ -6,13 +6,16 @@
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* The line at `at`; where the next one begins. */
+/* The line at `at`; where the next one begins. Empty lines in a row are one with a long break: they
+ * mean no more, and a text may be nothing else. */
 static size_t take_line(struct text_span text, size_t at, struct text_line *ret)
 {
     struct text_span rest = text_from(text, at);
     const char *lf = memchr(rest.s, '\n', rest.len);
     size_t len = lf ? (size_t)(lf - rest.s) : rest.len;
     size_t end = lf ? len + 1 : len;
+    while (len == 0 && end < rest.len && rest.s[end] == '\n')
+        end++;
     if (len > 0 && rest.s[len - 1] == '\r')
         len--;
     *ret = (struct text_line){.text = text_until(rest, len)};

@@ -49,7 +49,7 @@ enum text_callers { CALLERS_BY_FORM, CALLERS_RETURN, CALLERS_EXACT };
 
 struct text_line {
     struct text_span text; /* without its line break */
-    struct text_span eol;  /* "\n", "\r\n", or nothing at the end */
+    struct text_span eol;  /* "\n", "\r\n", "\n\n\n" of empty lines, or nothing at the end */
     enum text_form form;
     /* Of a frame: */
     struct text_span cut;      /* what an answer takes the place of */

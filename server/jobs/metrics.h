@@ -27,6 +27,8 @@
     X(REQUESTS_5XX, counter, "stallsym_http_server_errors_total", "answers 5xx")                   \
     X(REQUESTS_BUSY, counter, "stallsym_http_refused_busy_total", "answers 429 and 503")           \
     X(CONNECTIONS, gauge, "stallsym_http_connections", "open connections")                         \
+    X(CONNECTIONS_CUT, counter, "stallsym_http_connections_cut_total",                             \
+      "idle or slow clients cut off")                                                              \
     X(BODY_BYTES, counter, "stallsym_http_body_bytes_total", "body bytes received")                \
     X(COMMITS, counter, "stallsym_writer_commits_total", "transactions committed")                 \
     X(COMMIT_FAILURES, counter, "stallsym_writer_commit_failures_total", "commits that failed")    \

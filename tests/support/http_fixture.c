@@ -139,6 +139,7 @@ void http_fixture_prepare(struct http_fixture *f, const char *child)
                                        .threads = 2,
                                        .connections = 400,
                                        .connections_per_client = 0,
+                                       .uploads = 64,
                                        .timeout_s = 30,
                                        .body_bytes = (size_t)8 << 20,
                                        .upload_bytes = (uint64_t)16 << 20,
