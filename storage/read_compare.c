@@ -12,10 +12,5 @@ enum err read_compare(struct storage_reader *r, const struct read_filter *f,
         return error_set(err, ERR_INVALID, "bundle_id: versions of which app?");
     if (strcmp(versions[0], versions[1]) == 0)
         return error_set(err, ERR_INVALID, "compare_version: the same version");
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_compare(r, f, versions, arena, ret, ret_count, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_compare(r, f, versions, arena, ret, ret_count, err));
 }

@@ -5,21 +5,11 @@
 enum err read_config(struct storage_reader *r, const char *bundle_id, uint32_t revision,
                      struct arena *arena, struct config_row *ret, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_config(r, bundle_id, revision, arena, ret, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_config(r, bundle_id, revision, arena, ret, err));
 }
 
 enum err read_config_history(struct storage_reader *r, const char *bundle_id, struct arena *arena,
                              struct config_row **ret, size_t *ret_count, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_config_history(r, bundle_id, arena, ret, ret_count, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_config_history(r, bundle_id, arena, ret, ret_count, err));
 }

@@ -10,10 +10,5 @@ enum err read_context(struct storage_reader *r, uint64_t cluster_id, const struc
     read_filter_init(&any);
     if (!f)
         f = &any;
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_context(r, cluster_id, f, by, by2, arena, ret, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_context(r, cluster_id, f, by, by2, arena, ret, err));
 }

@@ -17,10 +17,6 @@ enum err read_hours(struct storage_reader *r, uint64_t cluster_id, const struct 
     if (f->device || f->os_version || f->page || f->min_duration_ms >= 0 || f->category ||
         f->state || f->text)
         return error_set(err, ERR_INVALID, "hours are kept by app, cluster, build and kind alone");
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_hours(r, cluster_id, f, begin, count, arena, ret, ret_known, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err,
+                       read_hours(r, cluster_id, f, begin, count, arena, ret, ret_known, err));
 }

@@ -5,21 +5,11 @@
 enum err read_quotas(struct storage_reader *r, struct arena *arena, struct quota_row **ret,
                      size_t *ret_count, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_quotas(r, arena, ret, ret_count, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_quotas(r, arena, ret, ret_count, err));
 }
 
 enum err read_app_names(struct storage_reader *r, struct arena *arena, const char ***ret,
                         size_t *ret_count, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_app_names(r, arena, ret, ret_count, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_app_names(r, arena, ret, ret_count, err));
 }

@@ -9,11 +9,7 @@ enum err read_stack_weights(struct storage_reader *r, uint64_t cluster_id,
 {
     if (filter_count == 0 || filter_count > WEIGHT_FILTERS_MAX)
         return error_set(err, ERR_INVALID, "one or two filters are wanted");
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_stack_weights(r, cluster_id, filters, filter_count, arena, visit, ctx,
-                                        ret_scopes, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err,
+                       read_stack_weights(r, cluster_id, filters, filter_count, arena, visit, ctx,
+                                          ret_scopes, err));
 }

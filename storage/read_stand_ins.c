@@ -5,10 +5,5 @@
 enum err read_stand_ins(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
                         struct stand_in_row **ret, size_t *ret_count, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_stand_ins(r, uuid, arena, ret, ret_count, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_stand_ins(r, uuid, arena, ret, ret_count, err));
 }

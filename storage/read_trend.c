@@ -48,12 +48,7 @@ enum err read_trend(struct storage_reader *r, const struct read_filter *f,
         read_filter_init(&timed);
     timed.since_ms = trend_time(q->step, q->begin);
     timed.until_ms = trend_time(q->step, q->begin + (int64_t)q->points);
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_trend(r, &timed, q, arena, ret, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_trend(r, &timed, q, arena, ret, err));
 }
 
 enum err read_totals(struct storage_reader *r, const struct read_filter *f, struct totals_row *ret,
@@ -65,10 +60,5 @@ enum err read_totals(struct storage_reader *r, const struct read_filter *f, stru
     else
         read_filter_init(&of_app);
     of_app.category = of_app.state = of_app.text = NULL;
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_totals(r, &of_app, ret, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_totals(r, &of_app, ret, err));
 }

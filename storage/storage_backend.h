@@ -249,6 +249,20 @@ struct storage_backend {
                                       struct cluster_findings *ret, struct error *err);
 };
 
+/* An answer from one snapshot: the backend's `call`, as in read_image(r, …), between read_begin and
+ * read_end. */
+#define READ_WITHIN(r, err, call)                                                                  \
+    ({                                                                                             \
+        enum err within_ = (r)->backend->read_begin((r), (err));                                   \
+        if (!within_) {                                                                            \
+            within_ = (r)->backend->call;                                                          \
+            (r)->backend->read_end(r);                                                             \
+        }                                                                                          \
+        within_;                                                                                   \
+    })
+/* ERR_INVALID outside of 1 to READ_LIMIT_MAX. */
+enum err read_limit_check(size_t limit, struct error *err);
+
 extern const struct storage_backend storage_backend_sqlite;
 extern const struct storage_backend storage_backend_memory;
 

@@ -22,7 +22,7 @@ static const struct read_filter everything = {
     .min_duration_ms = -1,
 };
 
-static enum err check_limit(size_t limit, struct error *err)
+enum err read_limit_check(size_t limit, struct error *err)
 {
     if (limit == 0 || limit > READ_LIMIT_MAX)
         return error_set(err, ERR_INVALID, "limit must be 1 to %d", READ_LIMIT_MAX);
@@ -33,176 +33,101 @@ enum err read_pending(struct storage_reader *r, uint64_t after_id, size_t limit,
                       struct arena *arena, struct pending_stack **ret, size_t *ret_count,
                       struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_pending(r, after_id, limit, arena, ret, ret_count, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_pending(r, after_id, limit, arena, ret, ret_count, err));
 }
 
 enum err read_image(struct storage_reader *r, const char *bundle_id, const struct uuid *id,
                     struct arena *arena, struct image_row *ret, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_image(r, bundle_id, id, arena, ret, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_image(r, bundle_id, id, arena, ret, err));
 }
 
 enum err read_group(struct storage_reader *r, const struct uuid *group, struct arena *arena,
                     struct layout_row **ret, size_t *ret_count, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_group(r, group, arena, ret, ret_count, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_group(r, group, arena, ret, ret_count, err));
 }
 
 enum err read_layouts(struct storage_reader *r, size_t limit, struct arena *arena,
                       struct layout_row **ret, size_t *ret_count, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_layouts(r, limit, arena, ret, ret_count, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_layouts(r, limit, arena, ret, ret_count, err));
 }
 
 enum err read_layout(struct storage_reader *r, const struct uuid *uuid, uint64_t *ret_vmaddr,
                      struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_layout(r, uuid, ret_vmaddr, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_layout(r, uuid, ret_vmaddr, err));
 }
 
 enum err read_image_set(struct storage_reader *r, const char *bundle_id, const char *image_set,
                         struct arena *arena, const void **ret, size_t *ret_len, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_image_set(r, bundle_id, image_set, arena, ret, ret_len, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_image_set(r, bundle_id, image_set, arena, ret, ret_len, err));
 }
 
 enum err read_tokens(struct storage_reader *r, struct arena *arena, struct token_row **ret,
                      size_t *ret_count, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_tokens(r, arena, ret, ret_count, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_tokens(r, arena, ret, ret_count, err));
 }
 
 enum err read_upload(struct storage_reader *r, uint64_t id, struct arena *arena,
                      struct upload_row *ret, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_upload(r, id, arena, ret, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_upload(r, id, arena, ret, err));
 }
 
 enum err read_upload_by_sha256(struct storage_reader *r, const uint8_t sha256[SHA256_SIZE],
                                struct arena *arena, struct upload_row *ret, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_upload_by_sha256(r, sha256, arena, ret, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_upload_by_sha256(r, sha256, arena, ret, err));
 }
 
 enum err read_uploads_waiting(struct storage_reader *r, struct arena *arena, uint64_t **ret,
                               size_t *ret_count, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_uploads_waiting(r, arena, ret, ret_count, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_uploads_waiting(r, arena, ret, ret_count, err));
 }
 
 enum err read_symbols_present(struct storage_reader *r, const struct uuid *uuids, size_t count,
                               bool *present, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_symbols_present(r, uuids, count, present, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_symbols_present(r, uuids, count, present, err));
 }
 
 enum err read_symbols(struct storage_reader *r, const char *bundle_id, size_t limit,
                       const char *cursor, struct arena *arena, struct slice_row **ret,
                       size_t *ret_count, const char **ret_next, struct error *err)
 {
-    enum err rc = check_limit(limit, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc =
-        r->backend->read_symbols(r, bundle_id, limit, cursor, arena, ret, ret_count, ret_next, err);
-    r->backend->read_end(r);
-    return rc;
+    enum err rc = read_limit_check(limit, err);
+    return rc ? rc
+              : READ_WITHIN(r, err,
+                            read_symbols(r, bundle_id, limit, cursor, arena, ret, ret_count,
+                                         ret_next, err));
 }
 
 enum err read_symbol(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
                      struct slice_row **ret, size_t *ret_count, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_symbol(r, uuid, arena, ret, ret_count, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_symbol(r, uuid, arena, ret, ret_count, err));
 }
 
 enum err read_known_objects(struct storage_reader *r, struct arena *arena,
                             struct known_object **ret, size_t *ret_count, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_known_objects(r, arena, ret, ret_count, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_known_objects(r, arena, ret, ret_count, err));
 }
 
 enum err read_missing(struct storage_reader *r, const char *bundle_id, size_t limit,
                       const char *cursor, struct arena *arena, struct missing_row **ret,
                       size_t *ret_count, const char **ret_next, struct error *err)
 {
-    enum err rc = check_limit(limit, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc =
-        r->backend->read_missing(r, bundle_id, limit, cursor, arena, ret, ret_count, ret_next, err);
-    r->backend->read_end(r);
-    return rc;
+    enum err rc = read_limit_check(limit, err);
+    return rc ? rc
+              : READ_WITHIN(r, err,
+                            read_missing(r, bundle_id, limit, cursor, arena, ret, ret_count,
+                                         ret_next, err));
 }
 
 enum err read_clusters(struct storage_reader *r, const struct read_filter *f,
@@ -212,15 +137,11 @@ enum err read_clusters(struct storage_reader *r, const struct read_filter *f,
 {
     if (!f)
         f = &everything;
-    enum err rc = check_limit(limit, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_clusters(r, f, sort, limit, cursor, arena, ret, ret_count, ret_next, err);
-    r->backend->read_end(r);
-    return rc;
+    enum err rc = read_limit_check(limit, err);
+    return rc ? rc
+              : READ_WITHIN(
+                    r, err,
+                    read_clusters(r, f, sort, limit, cursor, arena, ret, ret_count, ret_next, err));
 }
 
 enum err read_cluster(struct storage_reader *r, uint64_t id, const struct read_filter *f,
@@ -228,38 +149,22 @@ enum err read_cluster(struct storage_reader *r, uint64_t id, const struct read_f
 {
     if (!f)
         f = &everything;
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_cluster(r, id, f, arena, ret, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_cluster(r, id, f, arena, ret, err));
 }
 
 enum err read_cluster_aliases(struct storage_reader *r, uint64_t id, struct arena *arena,
                               uint64_t **ret, size_t *ret_count, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_cluster_aliases(r, id, arena, ret, ret_count, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_cluster_aliases(r, id, arena, ret, ret_count, err));
 }
 
 enum err read_cluster_stacks(struct storage_reader *r, uint64_t id, size_t limit,
                              struct arena *arena, struct stack_row **ret, size_t *ret_count,
                              struct error *err)
 {
-    enum err rc = check_limit(limit, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_cluster_stacks(r, id, limit, arena, ret, ret_count, err);
-    r->backend->read_end(r);
-    return rc;
+    enum err rc = read_limit_check(limit, err);
+    return rc ? rc
+              : READ_WITHIN(r, err, read_cluster_stacks(r, id, limit, arena, ret, ret_count, err));
 }
 
 enum err read_breakdown(struct storage_reader *r, uint64_t cluster_id, const struct read_filter *f,
@@ -273,16 +178,11 @@ enum err read_breakdown(struct storage_reader *r, uint64_t cluster_id, const str
         return error_set(err, ERR_INVALID, "a breakdown needs a dimension");
     if (by == by2)
         return error_set(err, ERR_INVALID, "the two dimensions of a breakdown must differ");
-    enum err rc = check_limit(limit, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_breakdown(r, cluster_id, f, by, by2, limit, arena, ret, ret_count,
-                                    ret_scope, err);
-    r->backend->read_end(r);
-    return rc;
+    enum err rc = read_limit_check(limit, err);
+    return rc ? rc
+              : READ_WITHIN(r, err,
+                            read_breakdown(r, cluster_id, f, by, by2, limit, arena, ret, ret_count,
+                                           ret_scope, err));
 }
 
 enum err read_cluster_reports(struct storage_reader *r, uint64_t cluster_id,
@@ -292,38 +192,23 @@ enum err read_cluster_reports(struct storage_reader *r, uint64_t cluster_id,
 {
     if (!f)
         f = &everything;
-    enum err rc = check_limit(limit, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_cluster_reports(r, cluster_id, f, limit, cursor, arena, ret, ret_count,
-                                          ret_next, err);
-    r->backend->read_end(r);
-    return rc;
+    enum err rc = read_limit_check(limit, err);
+    return rc ? rc
+              : READ_WITHIN(r, err,
+                            read_cluster_reports(r, cluster_id, f, limit, cursor, arena, ret,
+                                                 ret_count, ret_next, err));
 }
 
 enum err read_report(struct storage_reader *r, const char *bundle_id, const char *id,
                      struct arena *arena, struct report_row *ret, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_report(r, bundle_id, id, arena, ret, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_report(r, bundle_id, id, arena, ret, err));
 }
 
 enum err read_stats(struct storage_reader *r, const char *bundle_id, struct stats_row *ret,
                     struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_stats(r, bundle_id, ret, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_stats(r, bundle_id, ret, err));
 }
 
 enum err read_symbolication(struct storage_reader *r, const char *bundle_id, const char *by,
@@ -332,37 +217,22 @@ enum err read_symbolication(struct storage_reader *r, const char *bundle_id, con
 {
     if (strcmp(by, "app") != 0 && strcmp(by, "version") != 0 && strcmp(by, "image") != 0)
         return error_set(err, ERR_INVALID, "symbolication is by app, version or image");
-    enum err rc = check_limit(limit, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_symbolication(r, bundle_id, by, limit, arena, ret, ret_count, err);
-    r->backend->read_end(r);
-    return rc;
+    enum err rc = read_limit_check(limit, err);
+    return rc ? rc
+              : READ_WITHIN(
+                    r, err,
+                    read_symbolication(r, bundle_id, by, limit, arena, ret, ret_count, err));
 }
 
 enum err read_findings_due(struct storage_reader *r, size_t limit, struct arena *arena,
                            struct finding_due **ret, size_t *ret_count, struct error *err)
 {
-    enum err rc = check_limit(limit, err);
-    if (!rc)
-        rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_findings_due(r, limit, arena, ret, ret_count, err);
-    r->backend->read_end(r);
-    return rc;
+    enum err rc = read_limit_check(limit, err);
+    return rc ? rc : READ_WITHIN(r, err, read_findings_due(r, limit, arena, ret, ret_count, err));
 }
 
 enum err read_cluster_findings(struct storage_reader *r, uint64_t cluster_id,
                                struct cluster_findings *ret, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_cluster_findings(r, cluster_id, ret, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_cluster_findings(r, cluster_id, ret, err));
 }

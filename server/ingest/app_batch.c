@@ -8,7 +8,7 @@
 
 #define RAW_STACK_MAX ((size_t)4 * 1024 * 1024)
 
-static bool grow_set(struct key_set *s)
+static bool grow_set(struct index_set *s)
 {
     size_t room = s->room ? s->room * 2 : 64;
     uint8_t(*keys)[16] = arena_array(s->arena, room, sizeof(*keys));
@@ -29,7 +29,8 @@ static bool grow_set(struct key_set *s)
     return true;
 }
 
-uint32_t key_set_put(struct key_set *s, const uint8_t key[16], bool *ret_added)
+/* Index of the key, added when new (`ret_added`). UINT32_MAX without memory. */
+static uint32_t index_set_put(struct index_set *s, const uint8_t key[16], bool *ret_added)
 {
     *ret_added = false;
     if (s->count == s->room && !grow_set(s))
@@ -46,7 +47,7 @@ uint32_t key_set_put(struct key_set *s, const uint8_t key[16], bool *ret_added)
     return (uint32_t)s->count++;
 }
 
-static void init_set(struct key_set *s, struct arena *arena)
+static void init_set(struct index_set *s, struct arena *arena)
 {
     s->arena = arena;
     /* Image ids come from strangers: they must not choose the slots. */
@@ -90,7 +91,7 @@ uint32_t app_batch_stack(struct app_batch *b, const struct raw_stack *raw)
     if (!arena_room(b->arena, (void **)&b->op.stacks, b->op.stack_count, &b->stack_room,
                     sizeof(*b->op.stacks)))
         return NO_STACK;
-    uint32_t i = key_set_put(&b->stack_keys, hash, &added);
+    uint32_t i = index_set_put(&b->stack_keys, hash, &added);
     if (i == UINT32_MAX || !added)
         return i;
     struct op_stack *s = &b->op.stacks[i];
@@ -110,7 +111,7 @@ bool app_batch_image(struct app_batch *b, const struct op_image *image)
     if (!arena_room(b->arena, (void **)&images, b->op.image_count, &b->image_room, sizeof(*images)))
         return false;
     b->op.images = images;
-    uint32_t i = key_set_put(&b->image_keys, image->id.bytes, &added);
+    uint32_t i = index_set_put(&b->image_keys, image->id.bytes, &added);
     if (i == UINT32_MAX)
         return false;
     if (added) {

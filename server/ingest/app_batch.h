@@ -16,7 +16,7 @@
 #include "storage/write_op.h"
 
 /* A set of 16-byte keys, each with the index it was given. Open addressing, doubling. */
-struct key_set {
+struct index_set {
     struct arena *arena;
     uint64_t seed;
     uint32_t *slots; /* index + 1 into keys; 0: empty */
@@ -24,15 +24,12 @@ struct key_set {
     size_t count, room;
 };
 
-/* Index of the key, added when new (`ret_added`). UINT32_MAX without memory. */
-uint32_t key_set_put(struct key_set *s, const uint8_t key[16], bool *ret_added);
-
 struct app_batch {
     struct arena *arena;
     struct op_batch op;
     size_t report_room, stack_room, image_room;
-    struct key_set stack_keys;
-    struct key_set image_keys;
+    struct index_set stack_keys;
+    struct index_set image_keys;
 };
 
 void app_batch_init(struct app_batch *b, struct arena *arena, const char *bundle_id);
