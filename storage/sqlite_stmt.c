@@ -1,15 +1,14 @@
 #define SQL_TEXTS
 #include "storage/sqlite_stmt.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/histogram.h"
 #include "storage/hours.h"
+#include "storage/sqlite_memory.h"
 #include "storage/sqlite_tally.h"
 
-#define STATEMENT_BYTES (16 << 20)
 #define HISTOGRAM_BYTES (64u << 10)
 #define HOURS_ARGUMENTS 5
 
@@ -147,19 +146,11 @@ static int add_functions(sqlite3 *db)
     return rc ? rc : sqlite_tally_functions(db);
 }
 
-/* Pages that a savepoint has seen, up to this much in one piece; more goes to a file. The process's
- * setting, before the first connection; where it comes too late SQLite's own (64 kB) holds. */
-static void set_spill(void)
-{
-    (void)sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, STATEMENT_BYTES);
-}
-
 enum err sql_conn_open(struct sql_conn *c, const struct sql_conn_options *options,
                        struct error *err)
 {
     memset(c, 0, sizeof(*c));
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, set_spill);
+    sqlite_memory_set();
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
                 (options->create ? SQLITE_OPEN_CREATE : 0);
     int rc = sqlite3_open_v2(options->path, &c->db, flags, NULL);

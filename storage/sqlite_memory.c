@@ -1,0 +1,80 @@
+#include "storage/sqlite_memory.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+/* What malloc adds to it, and SQLite to what was asked for. */
+#define PIECE_MARGIN 4096
+
+static _Atomic(void *) kept;
+
+static void *take(int size)
+{
+    if (size >= SQLITE_PIECE_BYTES) {
+        void *p = atomic_exchange(&kept, NULL);
+        if (p && malloc_usable_size(p) >= (size_t)size)
+            return p;
+        free(p);
+    }
+    return malloc((size_t)size);
+}
+
+static void give_back(void *p)
+{
+    const size_t size = malloc_usable_size(p);
+    if (size >= SQLITE_PIECE_BYTES && size <= SQLITE_PIECE_BYTES + PIECE_MARGIN)
+        p = atomic_exchange(&kept, p);
+    free(p);
+}
+
+static void *resize(void *p, int size)
+{
+    return realloc(p, (size_t)size);
+}
+
+static int size_of(void *p)
+{
+    return p ? (int)malloc_usable_size(p) : 0;
+}
+
+static int round_up(int size)
+{
+    return (size + 7) & ~7;
+}
+
+static int begin(void *context)
+{
+    (void)context;
+    return SQLITE_OK;
+}
+
+static void end(void *context)
+{
+    (void)context;
+}
+
+static void set(void)
+{
+    static const sqlite3_mem_methods methods = {
+        .xMalloc = take,
+        .xFree = give_back,
+        .xRealloc = resize,
+        .xSize = size_of,
+        .xRoundup = round_up,
+        .xInit = begin,
+        .xShutdown = end,
+    };
+    (void)sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    (void)sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, SQLITE_PIECE_BYTES);
+}
+
+void sqlite_memory_set(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, set);
+}

@@ -1,0 +1,23 @@
+/*
+ * sqlite_memory - where SQLite has its memory from.
+ *
+ * Purpose: what a savepoint may take back lies in one piece of megabytes that comes and goes with
+ * every statement that has a trigger and with every op. From malloc that is a mapping made, filled
+ * page by page and given back each time, in a process with many threads; the last one is kept
+ * instead. SQLite's own statistics of memory are off: they take one lock for all threads on every
+ * allocation, and nobody reads them.
+ *
+ * Invariants: one piece is kept at most, of SQLITE_PIECE_BYTES.
+ *
+ * Threads: any. Memory: the process's.
+ */
+#ifndef STALLSYM_STORAGE_SQLITE_MEMORY_H
+#define STALLSYM_STORAGE_SQLITE_MEMORY_H
+
+/* Pages that a savepoint has seen, up to this much in one piece; more goes to a file. */
+#define SQLITE_PIECE_BYTES (16 << 20)
+
+/* The process's settings, before its first connection; where they come too late SQLite's own hold. */
+void sqlite_memory_set(void);
+
+#endif
