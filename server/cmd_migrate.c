@@ -18,6 +18,7 @@ static enum err open_database(const struct config *config, const struct data_dir
                                       .busy_ms = (uint32_t)config->storage.busy_ms,
                                       .retry_days = (uint32_t)config->retention.retry_days,
                                       .daily_values = (uint32_t)config->storage.daily_values,
+                                      .daily_stacks = (uint32_t)config->storage.daily_stacks,
                                       .migrate = migrate};
     enum err rc = storage_open(&options, &storage, err);
     if (rc != ERR_OK)

@@ -61,6 +61,7 @@ struct config_storage {
     uint64_t checkpoint_bytes;
     uint64_t wal_high_bytes;
     uint64_t daily_values;
+    uint64_t daily_stacks;
 };
 
 struct config_ingest {

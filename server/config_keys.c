@@ -71,6 +71,8 @@ static const struct config_key KEYS[] = {
     SIZE(storage, wal_high_bytes, "1G", 1 * M, 1024 * G, "Log above which reports get 503."),
     NUMBER(storage, daily_values, "2000", 10, 1000000,
            "New devices, pages, versions, … an app may bring a day; above: \"(other)\"."),
+    NUMBER(storage, daily_stacks, "200000", 0, 1000000000,
+           "New stacks an app may bring a day; above: counted, without a stack. 0: any number."),
 
     NUMBER(ingest, reports, "10000", 1, 1000000, "Reports in one body."),
     NUMBER(ingest, frames, "512", 1, 65536, "Frames of a stack."),

@@ -178,6 +178,7 @@ static enum err start_storage(struct daemon *d, struct error *err)
                                       .busy_ms = (uint32_t)c->busy_ms,
                                       .retry_days = (uint32_t)d->config->retention.retry_days,
                                       .daily_values = (uint32_t)c->daily_values,
+                                      .daily_stacks = (uint32_t)c->daily_stacks,
                                       .migrate = true};
     /* Where SQLite puts what is too large for memory: the one folder that is ours to write. No other
      * thread runs yet. */

@@ -153,6 +153,7 @@ static enum err mem_open(const struct storage_options *o, struct storage **ret, 
         return mem_no_memory(err);
     m->base.backend = &storage_backend_memory;
     m->daily_values = o->daily_values;
+    m->daily_stacks = o->daily_stacks;
     pthread_mutex_init(&m->lock, NULL);
     arena_init(&m->arena, ARENA_LIMIT);
     m->work = calloc(1, sizeof(*m->work));
@@ -409,6 +410,7 @@ const struct storage_backend storage_backend_memory = {
     .read_config = mem_read_config,
     .read_quotas = mem_read_quotas,
     .read_app_names = mem_read_app_names,
+    .read_new_stacks = mem_read_new_stacks,
     .read_config_history = mem_read_config_history,
     .read_findings_due = mem_read_findings_due,
     .read_cluster_findings = mem_read_cluster_findings,

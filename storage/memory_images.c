@@ -3,26 +3,41 @@
 
 #include "storage/memory_state.h"
 
-enum err mem_daily(struct mem_storage *m, size_t app, enum mem_value_kind kind, int32_t day,
-                   bool *ret_allowed, struct error *err)
+static struct mem_day *day_of(const struct mem_state *s, size_t app, enum mem_value_kind kind,
+                              int32_t day)
 {
-    struct mem_state *s = m->work;
-    struct mem_day *d = NULL;
-    for (size_t i = 0; i < s->days_count && !d; i++) {
+    for (size_t i = 0; i < s->days_count; i++) {
         if (s->days[i].app == app && s->days[i].kind == kind && s->days[i].day == day)
-            d = &s->days[i];
+            return &s->days[i];
     }
-    uint64_t cap = (uint64_t)m->daily_values * (kind == MEM_MEMBER ? GROUP_MEMBERS_PER_VALUE : 1);
-    *ret_allowed = (d ? d->added : 0) < cap;
-    if (!*ret_allowed)
-        return ERR_OK;
+    return NULL;
+}
+
+uint32_t mem_day_get(const struct mem_state *s, size_t app, enum mem_value_kind kind, int32_t day)
+{
+    const struct mem_day *d = day_of(s, app, kind, day);
+    return d ? d->added : 0;
+}
+
+enum err mem_day_add(struct mem_storage *m, size_t app, enum mem_value_kind kind, int32_t day,
+                     uint32_t count, struct error *err)
+{
+    struct mem_day *d = day_of(m->work, app, kind, day);
     if (!d) {
-        if (!(d = mem_add(s, days)))
+        if (!(d = mem_add(m->work, days)))
             return mem_no_memory(err);
         *d = (struct mem_day){app, kind, day, 0};
     }
-    d->added++;
+    d->added += count;
     return ERR_OK;
+}
+
+enum err mem_daily(struct mem_storage *m, size_t app, enum mem_value_kind kind, int32_t day,
+                   bool *ret_allowed, struct error *err)
+{
+    uint64_t cap = (uint64_t)m->daily_values * (kind == MEM_MEMBER ? GROUP_MEMBERS_PER_VALUE : 1);
+    *ret_allowed = mem_day_get(m->work, app, kind, day) < cap;
+    return *ret_allowed ? mem_day_add(m, app, kind, day, 1, err) : ERR_OK;
 }
 
 bool mem_is_member(const struct mem_state *s, const struct uuid *group, const struct uuid *uuid)

@@ -64,3 +64,20 @@ enum err mem_read_app_names(struct storage_reader *r, struct arena *arena, const
     *ret_count = s->apps_count;
     return ERR_OK;
 }
+
+enum err mem_read_new_stacks(struct storage_reader *r, const char *bundle_id, int32_t day,
+                             struct new_stacks_row *ret, struct error *err)
+{
+    const struct mem_state *s = mem_read_state(r);
+    size_t app = bundle_id ? mem_app_of(s, bundle_id) : SIZE_MAX;
+    struct new_stacks_row x = {0, 0};
+    (void)err;
+    for (size_t i = 0; i < s->apps_count; i++) {
+        if (bundle_id && i != app)
+            continue;
+        x.added += mem_day_get(s, i, MEM_STACK, day);
+        x.dropped += mem_day_get(s, i, MEM_STACK_DROPPED, day);
+    }
+    *ret = x;
+    return ERR_OK;
+}

@@ -16,5 +16,7 @@ enum err mem_read_quotas(struct storage_reader *r, struct arena *arena, struct q
                          size_t *ret_count, struct error *err);
 enum err mem_read_app_names(struct storage_reader *r, struct arena *arena, const char ***ret,
                             size_t *ret_count, struct error *err);
+enum err mem_read_new_stacks(struct storage_reader *r, const char *bundle_id, int32_t day,
+                             struct new_stacks_row *ret, struct error *err);
 
 #endif

@@ -33,6 +33,8 @@ enum mem_value_kind {
     MEM_IMAGE_SET,
     MEM_LAYOUT,
     MEM_MEMBER,
+    MEM_STACK,
+    MEM_STACK_DROPPED,
 };
 
 struct mem_app {
@@ -316,7 +318,7 @@ struct mem_state {
 
 struct mem_storage {
     struct storage base;
-    uint32_t daily_values;
+    uint32_t daily_values, daily_stacks;
     struct arena arena;     /* everything rows point to */
     struct mem_state *work; /* the writer's */
     bool in_group;
@@ -427,6 +429,10 @@ void mem_disturb(struct mem_state *s, const struct uuid *uuid);
 bool mem_uses(const struct mem_stack *k, const struct uuid *uuid);
 bool mem_misses(const struct mem_stack *k, const struct uuid *uuid);
 void mem_repend_stack(struct mem_stack *k);
+/* So many more of a kind on a day. */
+enum err mem_day_add(struct mem_storage *m, size_t app, enum mem_value_kind kind, int32_t day,
+                     uint32_t count, struct error *err);
+uint32_t mem_day_get(const struct mem_state *s, size_t app, enum mem_value_kind kind, int32_t day);
 /* One more new value of a kind on a day; false above the cap. */
 enum err mem_daily(struct mem_storage *m, size_t app, enum mem_value_kind kind, int32_t day,
                    bool *ret_allowed, struct error *err);

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "storage/memory_life.h"
+#include "storage/stack_budget.h"
 
 #define OTHER "(other)"
 
@@ -12,8 +13,9 @@ struct batch {
     struct mem_storage *m;
     struct op_batch *b;
     size_t app;
-    uint64_t *stack_ids; /* 0: not asked for yet */
-    bool failed;         /* no memory */
+    uint64_t *stack_ids;         /* 0: not asked for yet */
+    struct stack_budget *budget; /* NULL: all new stacks may come */
+    bool failed;                 /* no memory */
 };
 
 static const char *keep(struct batch *w, const char *text)
@@ -255,6 +257,8 @@ static enum err add_report(struct batch *w, struct op_report *op, struct error *
     if (rc || op->duplicate)
         return rc;
     struct op_report r = *op;
+    if (w->budget && (rc = stack_budget_fit(w->budget, op, &w->m->arena, &r, err)))
+        return rc;
     rc = map_values(w, &r, err);
     if (!rc && r.stack != NO_STACK)
         rc = stack_of(w, r.stack, r.received_ms, &stack_id, err);
@@ -311,21 +315,64 @@ static enum err keep_image_set(struct batch *w, struct error *err)
     return ERR_OK;
 }
 
+/* What the day has left for stacks that are not there. */
+static enum err ask_budget(struct batch *w, int32_t day, struct error *err)
+{
+    const struct mem_state *s = w->m->work;
+    size_t count = w->b->stack_count;
+    struct stack_budget *b = arena_alloc(&w->m->arena, sizeof(*b));
+    enum stack_standing *standing = arena_array(&w->m->arena, count + 1, sizeof(*standing));
+    if (!w->m->daily_stacks)
+        return ERR_OK;
+    if (!b || !standing)
+        return mem_no_memory(err);
+    for (size_t i = 0; i < s->stacks_count; i++) {
+        for (size_t k = 0; k < count && s->stacks[i].app == w->app; k++) {
+            if (memcmp(s->stacks[i].hash, w->b->stacks[k].hash, STACK_HASH_SIZE) == 0)
+                standing[k] = STACK_KNOWN;
+        }
+    }
+    int64_t added = mem_day_get(s, w->app, MEM_STACK, day);
+    *b = (struct stack_budget){(int64_t)w->m->daily_stacks - added, standing, count};
+    w->budget = b;
+    return ERR_OK;
+}
+
+static enum err count_new_stacks(struct batch *w, int32_t day, struct error *err)
+{
+    enum err rc = ERR_OK;
+    for (size_t i = 0; i < w->b->stack_count && !rc; i++) {
+        if (w->b->stacks[i].added_id)
+            rc = mem_day_add(w->m, w->app, MEM_STACK, day, 1, err);
+    }
+    for (size_t i = 0; i < w->b->report_count && !rc; i++) {
+        if (w->b->reports[i].stacks_dropped)
+            rc = mem_day_add(w->m, w->app, MEM_STACK_DROPPED, day, 1, err);
+    }
+    return rc;
+}
+
 static enum err write_batch(struct mem_storage *m, struct op_batch *b, struct error *err)
 {
     struct batch w = {.m = m, .b = b};
     for (size_t i = 0; i < b->stack_count; i++)
         b->stacks[i].added_id = 0;
+    for (size_t i = 0; i < b->report_count; i++)
+        b->reports[i].stacks_dropped = false;
     b->findings_due = false;
     if (b->report_count == 0)
         return ERR_OK;
+    int32_t day = clock_day(b->reports[0].received_ms);
     w.stack_ids = arena_array(&m->arena, b->stack_count + 1, sizeof(*w.stack_ids));
     enum err rc = w.stack_ids ? app_of(&w, err) : mem_no_memory(err);
     if (!rc)
-        rc = mem_learn_images(m, w.app, clock_day(b->reports[0].received_ms), b->images,
-                              b->image_count, err);
+        rc = mem_learn_images(m, w.app, day, b->images, b->image_count, err);
+    if (!rc)
+        rc = ask_budget(&w, day, err);
     for (size_t i = 0; i < b->report_count && !rc; i++)
         rc = add_report(&w, &b->reports[i], err);
+    if (!rc)
+        rc = count_new_stacks(&w, day, err);
     if (!rc && b->image_set)
         rc = keep_image_set(&w, err);
     if (!rc && w.failed)

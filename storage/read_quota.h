@@ -1,7 +1,8 @@
 /*
- * read_quota - quotas that apps have of their own.
+ * read_quota - what apps may bring.
  *
- * Purpose: the read side of op_quota.h.
+ * Purpose: the read side of op_quota.h: quotas of their own; and which apps there are, and their new
+ * stacks.
  *
  * Invariants: as storage_read.h says. Threads: one per reader. Memory: the caller's arena.
  */
@@ -9,6 +10,7 @@
 #define STALLSYM_STORAGE_READ_QUOTA_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -25,5 +27,13 @@ enum err read_quotas(struct storage_reader *r, struct arena *arena, struct quota
 /* Bundle ids of all apps that have sent something. */
 enum err read_app_names(struct storage_reader *r, struct arena *arena, const char ***ret,
                         size_t *ret_count, struct error *err);
+
+/* What the cap of new stacks (stack_budget.h) did on a day; of all apps when NULL. */
+struct new_stacks_row {
+    uint64_t added;   /* stacks */
+    uint64_t dropped; /* reports that came without one, or some, of theirs */
+};
+enum err read_new_stacks(struct storage_reader *r, const char *bundle_id, int32_t day,
+                         struct new_stacks_row *ret, struct error *err);
 
 #endif

@@ -57,6 +57,7 @@ static enum err init_memory(struct sqlite_storage *s, const struct storage_optio
     s->conn_options = (struct sql_conn_options){s->path, true, o->busy_ms};
     s->synchronous_full = o->synchronous_full;
     s->daily_values = o->daily_values;
+    s->daily_stacks = o->daily_stacks;
     return ERR_OK;
 }
 
@@ -280,6 +281,7 @@ const struct storage_backend storage_backend_sqlite = {
     .read_config = sqlite_read_config,
     .read_quotas = sqlite_read_quotas,
     .read_app_names = sqlite_read_app_names,
+    .read_new_stacks = sqlite_read_new_stacks,
     .read_config_history = sqlite_read_config_history,
     .read_findings_due = sqlite_read_findings_due,
     .read_cluster_findings = sqlite_read_cluster_findings,

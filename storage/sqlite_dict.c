@@ -37,19 +37,32 @@ enum err sqlite_app(struct sqlite_storage *s, const char *bundle_id, struct dict
     return ERR_OK;
 }
 
+enum err sqlite_day_get(struct sqlite_storage *s, int64_t app_id, enum dict_kind kind, int32_t day,
+                        int64_t *ret, struct error *err)
+{
+    return sql_get(&s->conn, SQL_DICT_DAY_GET, 0, ret, err, sql_int(app_id), sql_int(kind),
+                   sql_int(day));
+}
+
+enum err sqlite_day_add(struct sqlite_storage *s, int64_t app_id, enum dict_kind kind, int32_t day,
+                        int64_t count, struct error *err)
+{
+    return sql_run(&s->conn, SQL_DICT_DAY_ADD, err, sql_int(app_id), sql_int(kind), sql_int(day),
+                   sql_int(count));
+}
+
 enum err sqlite_daily(struct sqlite_storage *s, int64_t app_id, enum dict_kind kind, int32_t day,
                       bool *ret_allowed, struct error *err)
 {
     int64_t added = 0;
-    enum err rc = sql_get(&s->conn, SQL_DICT_DAY_GET, 0, &added, err, sql_int(app_id),
-                          sql_int(kind), sql_int(day));
+    enum err rc = sqlite_day_get(s, app_id, kind, day, &added, err);
     if (rc)
         return rc;
     int64_t cap = (int64_t)s->daily_values * (kind == DICT_MEMBER ? GROUP_MEMBERS_PER_VALUE : 1);
     *ret_allowed = added < cap;
     if (!*ret_allowed)
         return ERR_OK;
-    return sql_run(&s->conn, SQL_DICT_DAY_ADD, err, sql_int(app_id), sql_int(kind), sql_int(day));
+    return sqlite_day_add(s, app_id, kind, day, 1, err);
 }
 
 /* What a value is cached under; false when it is too long for that. */

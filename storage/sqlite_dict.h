@@ -27,6 +27,8 @@ enum dict_kind {
     DICT_IMAGE_SET = 8,
     DICT_LAYOUT = 9,
     DICT_MEMBER = 10,
+    DICT_STACK = 11,
+    DICT_STACK_DROPPED = 12, /* reports that lost one for the cap */
 };
 
 struct dict_app {
@@ -39,6 +41,11 @@ enum err sqlite_app(struct sqlite_storage *s, const char *bundle_id, struct dict
                     struct error *err);
 enum err sqlite_value(struct sqlite_storage *s, int64_t app_id, enum dict_kind kind, int32_t day,
                       const char *value, const char *value2, int64_t *ret, struct error *err);
+/* What was counted of a kind on a day, and so many more. */
+enum err sqlite_day_get(struct sqlite_storage *s, int64_t app_id, enum dict_kind kind, int32_t day,
+                        int64_t *ret, struct error *err);
+enum err sqlite_day_add(struct sqlite_storage *s, int64_t app_id, enum dict_kind kind, int32_t day,
+                        int64_t count, struct error *err);
 /* Counts one more new value of the kind; *ret_allowed false (and nothing counted) above the cap. */
 enum err sqlite_daily(struct sqlite_storage *s, int64_t app_id, enum dict_kind kind, int32_t day,
                       bool *ret_allowed, struct error *err);

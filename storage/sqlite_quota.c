@@ -1,6 +1,7 @@
-/* Quotas of apps, and which apps there are. */
+/* Quotas of apps, which apps there are, and their new stacks. */
 #include "storage/sqlite_quota.h"
 
+#include "storage/sqlite_dict.h"
 #include "storage/sqlite_read.h"
 
 #define RATE_SCALE 1e9 /* rates are bound as whole numbers */
@@ -47,4 +48,20 @@ enum err sqlite_read_app_names(struct storage_reader *base, struct arena *arena,
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
     return sqlite_row_array(c, sql_start(c, SQL_APP_NAMES, err, sql_null()), fill_name, arena, ret,
                             ret_count, err);
+}
+
+enum err sqlite_read_new_stacks(struct storage_reader *base, const char *bundle_id, int32_t day,
+                                struct new_stacks_row *ret, struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(base)->conn;
+    bool row = false;
+    sqlite3_stmt *st = sql_start(c, SQL_NEW_STACKS, err, sql_text(bundle_id), sql_int(day),
+                                 sql_int(DICT_STACK), sql_int(DICT_STACK_DROPPED));
+    enum err rc = st ? sql_step(c, st, &row, err) : err->code;
+    if (rc)
+        return rc;
+    ret->added = (uint64_t)sqlite3_column_int64(st, 0);
+    ret->dropped = (uint64_t)sqlite3_column_int64(st, 1);
+    sql_end(st);
+    return ERR_OK;
 }

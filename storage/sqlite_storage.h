@@ -41,7 +41,7 @@ struct sqlite_storage {
     char *path;
     struct sql_conn_options conn_options;
     bool synchronous_full;
-    uint32_t daily_values;
+    uint32_t daily_values, daily_stacks;
     int version_before;
 
     struct sql_conn conn; /* the writer's; db NULL when a commit failed and reopening did too */

@@ -8,9 +8,10 @@
 #include "storage/sqlite_dict.h"
 #include "storage/sqlite_images.h"
 #include "storage/sqlite_life.h"
+#include "storage/stack_budget.h"
 
 struct stack_ref {
-    int64_t id; /* 0: not asked for yet */
+    int64_t id; /* 0: new */
     int64_t cluster_id;
 };
 
@@ -19,6 +20,8 @@ struct batch {
     struct op_batch *b;
     struct dict_app app;
     struct stack_ref *stacks;
+    size_t new_stacks;           /* of them, before the first report */
+    struct stack_budget *budget; /* NULL: all of them may come */
     struct fold *fold;
     struct buf gaps;
 };
@@ -48,23 +51,67 @@ static enum err stack_of(struct batch *w, uint32_t index, int64_t received_ms,
     if (index >= w->b->stack_count)
         return error_set(err, ERR_INVALID, "stack %u of %zu", index, w->b->stack_count);
     struct stack_ref *ref = &w->stacks[index];
-    struct op_stack *o = &w->b->stacks[index];
-    if (ref->id == 0) {
+    enum err rc = ref->id ? ERR_OK : insert_stack(w, &w->b->stacks[index], received_ms, ref, err);
+    if (!rc)
+        *ret = *ref;
+    return rc;
+}
+
+static enum err find_stacks(struct batch *w, struct error *err)
+{
+    struct sql_conn *c = &w->s->conn;
+    for (size_t i = 0; i < w->b->stack_count; i++) {
+        const struct op_stack *o = &w->b->stacks[i];
         bool row = false;
-        sqlite3_stmt *st = sql_start(&w->s->conn, SQL_STACK_FIND, err, sql_int(w->app.id),
+        sqlite3_stmt *st = sql_start(c, SQL_STACK_FIND, err, sql_int(w->app.id),
                                      sql_blob(o->hash, sizeof(o->hash)));
-        enum err rc = st ? sql_step(&w->s->conn, st, &row, err) : err->code;
-        if (!rc && row) {
-            *ref = (struct stack_ref){sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1)};
-            sql_end(st);
-        } else if (!rc) {
-            rc = insert_stack(w, o, received_ms, ref, err);
-        }
+        enum err rc = st ? sql_step(c, st, &row, err) : err->code;
         if (rc)
             return rc;
+        w->new_stacks += !row;
+        if (!row)
+            continue;
+        w->stacks[i] = (struct stack_ref){sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1)};
+        sql_end(st);
     }
-    *ret = *ref;
     return ERR_OK;
+}
+
+/* A budget when the day's may not do for the batch. */
+static enum err ask_budget(struct batch *w, int32_t day, struct error *err)
+{
+    const size_t count = w->b->stack_count;
+    int64_t added = 0;
+    if (!w->s->daily_stacks || !w->new_stacks)
+        return ERR_OK;
+    enum err rc = sqlite_day_get(w->s, w->app.id, DICT_STACK, day, &added, err);
+    if (rc || added + (int64_t)w->new_stacks <= w->s->daily_stacks)
+        return rc;
+    struct stack_budget *b = arena_alloc(&w->s->scratch, sizeof(*b));
+    enum stack_standing *standing = arena_array(&w->s->scratch, count, sizeof(*standing));
+    if (!b || !standing)
+        return error_set(err, ERR_NO_MEMORY, "no memory for a batch");
+    for (size_t i = 0; i < count; i++)
+        standing[i] = w->stacks[i].id ? STACK_KNOWN : STACK_NEW;
+    *b = (struct stack_budget){w->s->daily_stacks - added, standing, count};
+    w->budget = b;
+    return ERR_OK;
+}
+
+static enum err count_new_stacks(struct batch *w, int32_t day, struct error *err)
+{
+    int64_t added = 0;
+    int64_t dropped = 0;
+    enum err rc = ERR_OK;
+    for (size_t i = 0; w->new_stacks && i < w->b->stack_count; i++)
+        added += w->b->stacks[i].added_id != 0;
+    for (size_t i = 0; w->budget && i < w->b->report_count; i++)
+        dropped += w->b->reports[i].stacks_dropped;
+    if (added)
+        rc = sqlite_day_add(w->s, w->app.id, DICT_STACK, day, added, err);
+    if (!rc && dropped)
+        rc = sqlite_day_add(w->s, w->app.id, DICT_STACK_DROPPED, day, dropped, err);
+    return rc;
 }
 
 /* Past the cap the one furthest back is no longer looked at. */
@@ -257,16 +304,21 @@ static enum err count_report(struct batch *w, const struct op_report *r,
     return rc;
 }
 
-static enum err add_report(struct batch *w, struct op_report *r, struct error *err)
+static enum err add_report(struct batch *w, struct op_report *op, struct error *err)
 {
+    const struct op_report *r = op;
+    struct op_report fitted;
     struct report_values v = {0};
     struct stack_ref stack = {0};
     int64_t id = w->s->next_report;
     if (r->kind >= REPORT_KINDS)
         return error_set(err, ERR_INVALID, "report %u: unknown kind", r->position);
-    enum err rc = sqlite_claim_id(w->s, r->id_hash, r->received_ms, id, &r->duplicate, err);
-    if (rc || r->duplicate)
+    enum err rc = sqlite_claim_id(w->s, r->id_hash, r->received_ms, id, &op->duplicate, err);
+    if (rc || op->duplicate)
         return rc;
+    if (w->budget && (rc = stack_budget_fit(w->budget, op, &w->s->scratch, &fitted, err)))
+        return rc;
+    r = w->budget ? &fitted : op;
     w->s->next_report++;
     rc = sql_run(&w->s->conn, SQL_REPORT_DAY, err, sql_int(clock_day(r->received_ms)), sql_int(id));
     if (!rc)
@@ -318,18 +370,26 @@ static enum err write_batch(struct sqlite_storage *s, struct op_batch *b, struct
     enum err rc = ERR_OK;
     for (size_t i = 0; i < b->stack_count; i++)
         b->stacks[i].added_id = 0;
+    for (size_t i = 0; i < b->report_count; i++)
+        b->reports[i].stacks_dropped = false;
     b->findings_due = false;
     if (b->report_count == 0)
         return ERR_OK;
+    int32_t day = clock_day(b->reports[0].received_ms);
     buf_init(&w.gaps, (size_t)1 << 20);
     w.stacks = arena_array(&s->scratch, b->stack_count + 1, sizeof(*w.stacks));
     rc = w.stacks ? sqlite_app(s, b->bundle_id, &w.app, err)
                   : error_set(err, ERR_NO_MEMORY, "no memory for a batch");
     if (!rc)
-        rc = sqlite_images_learn(s, w.app.id, clock_day(b->reports[0].received_ms), b->images,
-                                 b->image_count, err);
+        rc = sqlite_images_learn(s, w.app.id, day, b->images, b->image_count, err);
+    if (!rc)
+        rc = find_stacks(&w, err);
+    if (!rc)
+        rc = ask_budget(&w, day, err);
     for (size_t i = 0; i < b->report_count && !rc; i++)
         rc = add_report(&w, &b->reports[i], err);
+    if (!rc)
+        rc = count_new_stacks(&w, day, err);
     if (!rc && b->image_set)
         rc = keep_image_set(&w, err);
     buf_done(&w.gaps);

@@ -33,7 +33,8 @@ struct storage_options {
     uint32_t retry_days; /* how long report ids are remembered, at least 3 */
     uint32_t
         daily_values; /* new dictionary values of one kind an app may bring a day; above: "(other)" */
-    bool migrate;     /* false: refuse a database that needs a migration */
+    uint32_t daily_stacks; /* stacks never seen before an app may bring a day; 0: any number */
+    bool migrate;          /* false: refuse a database that needs a migration */
 };
 
 /* Opens, creating or migrating (a copy `path.before-N` is kept before each migration of a file that

@@ -235,6 +235,8 @@ struct storage_backend {
                             size_t *ret_count, struct error *err);
     enum err (*read_app_names)(struct storage_reader *r, struct arena *arena, const char ***ret,
                                size_t *ret_count, struct error *err);
+    enum err (*read_new_stacks)(struct storage_reader *r, const char *bundle_id, int32_t day,
+                                struct new_stacks_row *ret, struct error *err);
     enum err (*read_config)(struct storage_reader *r, const char *bundle_id, uint32_t revision,
                             struct arena *arena, struct config_row *ret, struct error *err);
     enum err (*read_config_history)(struct storage_reader *r, const char *bundle_id,

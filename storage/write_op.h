@@ -129,8 +129,9 @@ struct op_report {
     size_t sample_count;
     const struct op_thread *threads;
     size_t thread_count;
-    uint32_t position; /* index over the whole body, for the answer */
-    bool duplicate;    /* result: this id was counted before */
+    uint32_t position;   /* index over the whole body, for the answer */
+    bool duplicate;      /* result: this id was counted before */
+    bool stacks_dropped; /* result: above the app's cap of new stacks, see stack_budget.h */
 };
 
 /* Several samples, or a thread that waits: its culprit or deadlock is to be found. */

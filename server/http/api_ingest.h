@@ -22,8 +22,9 @@ void api_ingest_nothing(struct http_request *r, const struct ingest_result *resu
                         const char *none);
 typedef void api_written(struct http_request *r, struct write_op *op, enum err rc,
                          const struct error *err);
-/* Hands the op over; `written` is called on the writer's thread. */
-void api_ingest_submit(struct http_request *r, struct ingest_result *result, api_written *written);
+/* Hands the op over; `written` is called on the writer's thread. False: it was answered, the op is as
+ * it was. */
+bool api_ingest_submit(struct http_request *r, struct ingest_result *result, api_written *written);
 /* The answer of an op that was applied. */
 void api_ingest_reply(struct http_request *r, uint32_t accepted, uint32_t duplicates);
 

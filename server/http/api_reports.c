@@ -9,6 +9,8 @@
 #include "server/http/media_type.h"
 #include "server/http/problem.h"
 #include "server/http/report_json.h"
+#include "server/ingest/intake.h"
+#include "storage/stack_budget.h"
 
 static const struct {
     const char *type;
@@ -32,7 +34,16 @@ bool api_ingest_media(struct http_request *r, enum ingest_media *ret)
     return false;
 }
 
-/* The members that do not depend on the commit. */
+static void print_dropped(struct jout *j, uint32_t index, const char *path, const char *reason)
+{
+    jout_object(j, NULL);
+    jout_uint(j, "index", index);
+    jout_string(j, "path", path);
+    jout_string(j, "reason", reason);
+    jout_end_object(j);
+}
+
+/* The members that do not depend on the commit, and `dropped` last: print_dropped_stacks() goes on. */
 static void print_lists(struct jout *j, const struct ingest_result *result)
 {
     jout_array(j, "rejected");
@@ -47,26 +58,41 @@ static void print_lists(struct jout *j, const struct ingest_result *result)
         jout_end_object(j);
     }
     jout_end_array(j);
-    jout_array(j, "dropped");
-    for (size_t i = 0; i < result->dropped_count; i++) {
-        const struct ingest_dropped *x = &result->dropped[i];
-        jout_object(j, NULL);
-        jout_uint(j, "index", x->index);
-        jout_string(j, "path", x->path);
-        jout_string(j, "reason", x->reason);
-        jout_end_object(j);
-    }
-    jout_end_array(j);
     if (result->sampled_out > 0)
         jout_uint(j, "sampled_out", result->sampled_out);
     if (result->retry_after_s > 0)
         jout_uint(j, "retry_after_s", result->retry_after_s);
-    if (result->need_image_set_count == 0)
-        return;
-    jout_array(j, "need_image_sets");
-    for (size_t i = 0; i < result->need_image_set_count; i++)
-        jout_string(j, NULL, result->need_image_sets[i]);
+    if (result->need_image_set_count > 0) {
+        jout_array(j, "need_image_sets");
+        for (size_t i = 0; i < result->need_image_set_count; i++)
+            jout_string(j, NULL, result->need_image_sets[i]);
+        jout_end_array(j);
+    }
+    jout_array(j, "dropped");
+    for (size_t i = 0; i < result->dropped_count; i++) {
+        const struct ingest_dropped *x = &result->dropped[i];
+        print_dropped(j, x->index, x->path, x->reason);
+    }
     jout_end_array(j);
+}
+
+/* On the writer's thread: reopens the list that the text ends with. */
+static void print_dropped_stacks(struct buf *out, const struct write_op *op)
+{
+    struct jout j = {.b = out};
+    size_t listed = 0;
+    out->len--;
+    j.comma = out->data[out->len - 1] != '[';
+    for (size_t i = 0; i < op->u.batches.count; i++) {
+        const struct op_batch *b = &op->u.batches.items[i];
+        for (size_t k = 0; k < b->report_count && listed < DROPPED_MAX; k++) {
+            if (!b->reports[k].stacks_dropped)
+                continue;
+            print_dropped(&j, b->reports[k].position, "stack", STACK_BUDGET_REASON);
+            listed++;
+        }
+    }
+    buf_putc(out, ']');
 }
 
 static void print_counts(struct jout *j, uint32_t accepted, uint32_t duplicates)
@@ -121,20 +147,23 @@ void api_ingest_reply(struct http_request *r, uint32_t accepted, uint32_t duplic
 static void reports_written(struct http_request *r, struct write_op *op, enum err rc,
                             const struct error *err)
 {
-    uint32_t accepted = 0, duplicates = 0;
     ingest_give_back(r->services->admission, op, rc == ERR_OK);
     if (rc != ERR_OK) {
         http_reply_failure(r, err);
         http_finish(r);
         return;
     }
-    ingest_count(op, &accepted, &duplicates);
-    metrics_add(r->services->metrics, METRIC_REPORTS_ACCEPTED, accepted);
-    metrics_add(r->services->metrics, METRIC_REPORTS_DUPLICATE, duplicates);
-    api_ingest_reply(r, accepted, duplicates);
+    struct ingest_counts counts = ingest_count(op);
+    metrics_add(r->services->metrics, METRIC_REPORTS_ACCEPTED, counts.accepted);
+    metrics_add(r->services->metrics, METRIC_REPORTS_DUPLICATE, counts.duplicates);
+    if (counts.stacks_dropped > 0) {
+        metrics_add(r->services->metrics, METRIC_STACKS_DROPPED, counts.stacks_dropped);
+        print_dropped_stacks(&r->body, op);
+    }
+    api_ingest_reply(r, counts.accepted, counts.duplicates);
 }
 
-void api_ingest_submit(struct http_request *r, struct ingest_result *result, api_written *written)
+bool api_ingest_submit(struct http_request *r, struct ingest_result *result, api_written *written)
 {
     struct write_op *op = result->op;
     struct jout j;
@@ -145,10 +174,10 @@ void api_ingest_submit(struct http_request *r, struct ingest_result *result, api
     print_lists(&j, result);
     if (r->body.failed) {
         http_problem(r, 503, "no memory for the answer");
-        ingest_result_done(result);
-        return;
+        return false;
     }
     http_write(r, op, written);
+    return true;
 }
 
 void api_ingest_error(struct http_request *r, enum err rc, const struct error *err)
@@ -157,6 +186,12 @@ void api_ingest_error(struct http_request *r, enum err rc, const struct error *e
         http_problem(r, 422, "%s", err->text);
     else
         http_reply_error(r, err);
+}
+
+static void give_up(struct http_request *r, struct ingest_result *result)
+{
+    ingest_give_back(r->services->admission, result->op, false);
+    ingest_result_done(result);
 }
 
 void api_post_reports(struct http_request *r)
@@ -193,9 +228,9 @@ void api_post_reports(struct http_request *r)
         ingest_result_done(&result);
     } else if (!op_is_bound(result.op, r->identity.bundle_id)) {
         http_problem(r, 403, "the token is bound to another app");
-        ingest_result_done(&result);
-    } else {
-        api_ingest_submit(r, &result, reports_written);
+        give_up(r, &result);
+    } else if (!api_ingest_submit(r, &result, reports_written)) {
+        give_up(r, &result);
     }
 }
 

@@ -2,7 +2,9 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "server/http/api_common.h"
+#include "storage/read_quota.h"
 
 #define SYMBOLICATION_ROWS 100
 
@@ -34,12 +36,15 @@ enum err api_get_stats(struct http_request *r, const struct read_tools *tools, s
     const char *bundle_id = NULL;
     struct stats_row s;
     struct object_totals objects;
+    struct new_stacks_row new_stacks;
     struct jout j;
     enum err rc = api_bundle(r, &bundle_id, err);
     if (rc == ERR_OK)
         rc = read_object_totals(tools->storage, &objects, err);
     if (rc == ERR_OK)
         rc = read_stats(tools->storage, bundle_id, &s, err);
+    if (rc == ERR_OK)
+        rc = read_new_stacks(tools->storage, bundle_id, clock_day(r->now_ms), &new_stacks, err);
     if (rc != ERR_OK)
         return rc;
     jout_init(&j, http_reply(r, 200, TYPE_JSON));
@@ -47,6 +52,8 @@ enum err api_get_stats(struct http_request *r, const struct read_tools *tools, s
     jout_uint(&j, "apps", s.apps);
     jout_uint(&j, "reports", s.reports);
     jout_uint(&j, "stacks", s.stacks);
+    jout_uint(&j, "new_stacks_today", new_stacks.added);
+    jout_uint(&j, "reports_above_daily_stacks_today", new_stacks.dropped);
     jout_uint(&j, "pending_stacks", s.pending_stacks);
     jout_uint(&j, "pending_findings", s.pending_findings);
     jout_uint(&j, "provisional_stacks", s.provisional_stacks);

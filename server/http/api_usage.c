@@ -43,5 +43,6 @@ void api_post_usage(struct http_request *r)
         ingest_result_done(&result);
         return;
     }
-    api_ingest_submit(r, &result, usage_written);
+    if (!api_ingest_submit(r, &result, usage_written))
+        ingest_result_done(&result);
 }

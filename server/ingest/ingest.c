@@ -73,6 +73,13 @@ static void admit(struct intake *in)
     in->report_count = kept;
 }
 
+/* What was let in and cannot be written. */
+static void give_back(const struct intake *in)
+{
+    for (size_t i = 0; in->request->admission && i < in->report_count; i++)
+        admission_give_back(in->request->admission, in->reports[i].bundle_id, 1);
+}
+
 enum err ingest_body(const struct ingest_request *request, struct ingest_result *ret,
                      struct error *err)
 {
@@ -89,8 +96,8 @@ enum err ingest_body(const struct ingest_request *request, struct ingest_result 
         rc = intake_no_memory(&in, err);
     if (rc == ERR_OK && request->admission)
         admit(&in);
-    if (rc == ERR_OK && in.report_count > 0)
-        rc = reduce_reports(&in, op, err);
+    if (rc == ERR_OK && in.report_count > 0 && (rc = reduce_reports(&in, op, err)))
+        give_back(&in);
     if (rc != ERR_OK) {
         write_op_free(op);
         return rc;
@@ -108,18 +115,18 @@ void ingest_result_done(struct ingest_result *r)
     memset(r, 0, sizeof(*r));
 }
 
-void ingest_count(const struct write_op *op, uint32_t *ret_accepted, uint32_t *ret_duplicates)
+struct ingest_counts ingest_count(const struct write_op *op)
 {
-    uint32_t accepted = 0, duplicates = 0;
+    struct ingest_counts n = {0, 0, 0};
     for (size_t i = 0; i < op->u.batches.count; i++) {
         const struct op_batch *b = &op->u.batches.items[i];
         for (size_t k = 0; k < b->report_count; k++) {
-            duplicates += b->reports[k].duplicate;
-            accepted += !b->reports[k].duplicate;
+            n.duplicates += b->reports[k].duplicate;
+            n.accepted += !b->reports[k].duplicate;
+            n.stacks_dropped += b->reports[k].stacks_dropped;
         }
     }
-    *ret_accepted = accepted;
-    *ret_duplicates = duplicates;
+    return n;
 }
 
 void ingest_give_back(struct admission *admission, const struct write_op *op, bool applied)

@@ -90,7 +90,11 @@ void ingest_result_done(struct ingest_result *r);
 /* An op that was not applied, or whose reports were known: they count in no quota. */
 void ingest_give_back(struct admission *admission, const struct write_op *op, bool applied);
 
-/* Accepted and duplicate counts after the op was applied. */
-void ingest_count(const struct write_op *op, uint32_t *ret_accepted, uint32_t *ret_duplicates);
+/* Of an op that was applied. */
+struct ingest_counts {
+    uint32_t accepted, duplicates;
+    uint32_t stacks_dropped; /* reports above the cap of new stacks, storage/stack_budget.h */
+};
+struct ingest_counts ingest_count(const struct write_op *op);
 
 #endif

@@ -20,6 +20,8 @@
 #define METRICS(X)                                                                                 \
     X(REPORTS_ACCEPTED, counter, "stallsym_reports_accepted_total", "reports stored")              \
     X(REPORTS_DUPLICATE, counter, "stallsym_reports_duplicate_total", "reports known already")     \
+    X(STACKS_DROPPED, counter, "stallsym_reports_above_daily_stacks_total",                        \
+      "reports stored without new stacks, for the app's daily cap")                                \
     X(REPORTS_REJECTED, counter, "stallsym_reports_rejected_total", "reports refused")             \
     X(USAGE_ITEMS, counter, "stallsym_usage_items_total", "items of usage stored")                 \
     X(REQUESTS, counter, "stallsym_http_requests_total", "requests answered")                      \

@@ -105,8 +105,8 @@ INSERT INTO dict (app_id, kind, value, value2) VALUES (?1, ?2, ?3, ?4);
 SELECT added FROM dict_days WHERE app_id = ?1 AND kind = ?2 AND day = ?3;
 
 -- name: dict_day_add
-INSERT INTO dict_days (app_id, kind, day, added) VALUES (?1, ?2, ?3, 1)
-ON CONFLICT (app_id, kind, day) DO UPDATE SET added = added + 1;
+INSERT INTO dict_days (app_id, kind, day, added) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (app_id, kind, day) DO UPDATE SET added = added + excluded.added;
 
 -- name: name_get
 SELECT id FROM names WHERE hash = ?1 AND value = ?2;

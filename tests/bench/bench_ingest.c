@@ -146,6 +146,7 @@ static double storage_seconds(const char *dir, const struct load *sets, const st
                                       .busy_ms = 1000,
                                       .retry_days = 3,
                                       .daily_values = 1000,
+                                      .daily_stacks = 1000000000,
                                       .migrate = true};
     if (storage_open(&options, &s, &err) != ERR_OK ||
         storage_reader_open(s, &reader, &err) != ERR_OK)

@@ -314,6 +314,7 @@ static void open_bench(struct bench *b)
                                       .busy_ms = 1000,
                                       .retry_days = 3,
                                       .daily_values = 100000,
+                                      .daily_stacks = 1000000000,
                                       .migrate = true};
     if (storage_open(&o, &b->storage, &err) || storage_reader_open(b->storage, &b->reader, &err))
         die("open", &err);

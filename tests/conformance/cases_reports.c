@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "storage/read_quota.h"
 #include "tests/conformance/suite.h"
 
 #define DAY ((int64_t)86400000)
@@ -305,6 +306,137 @@ void suite_daily_values_are_capped(struct suite *s)
     ck_assert_uint_eq(rows[1].figures.count, 2);
     ck_assert_str_eq(rows[6].value, "P5");
     ck_assert_uint_eq(rows[6].figures.count, 1);
+}
+
+static void cap_stacks(struct suite *s, uint32_t cap)
+{
+    s->options.daily_stacks = cap;
+    suite_reopen(s);
+}
+
+static void check_new_stacks(struct suite *s, const char *bundle_id, int day, uint64_t added,
+                             uint64_t dropped)
+{
+    struct error err;
+    struct new_stacks_row row;
+    ck_assert_int_eq(read_new_stacks(s->reader, bundle_id, (int32_t)SUITE_DAY0 + day, &row, &err),
+                     ERR_OK);
+    ck_assert_uint_eq(row.added, added);
+    ck_assert_uint_eq(row.dropped, dropped);
+}
+
+/* Sends one report; whether it lost a stack. */
+static bool send_stack(struct suite *s, const char *bundle_id, const struct suite_report *r)
+{
+    struct write_op *op = suite_batch(bundle_id, r, 1);
+    suite_apply_keep(s, op);
+    bool dropped = op->u.batches.items[0].reports[0].stacks_dropped;
+    write_op_free(op);
+    return dropped;
+}
+
+static struct report_row row_of(struct suite *s, const char *id)
+{
+    struct error err;
+    struct report_row r;
+    ck_assert_int_eq(read_report(s->reader, SUITE_APP, id, &s->arena, &r, &err), ERR_OK);
+    return r;
+}
+
+void suite_daily_stacks_are_capped(struct suite *s)
+{
+    struct error err;
+    struct stats_row stats;
+    const struct suite_report first[] = {
+        {.id = "a", .stack = 0}, {.id = "b", .stack = 1}, {.id = "c", .stack = 0}};
+    const struct suite_report second[] = {
+        {.id = "d", .stack = 2}, {.id = "e", .stack = 3}, {.id = "f", .stack = 0}};
+    cap_stacks(s, 3);
+    suite_apply(s, suite_batch(SUITE_APP, first, 3));
+    check_new_stacks(s, SUITE_APP, 0, 2, 0);
+
+    /* Batches of one group share the day. */
+    struct write_op *x = suite_batch(SUITE_APP, second, 3);
+    const struct suite_report third = {.id = "g", .stack = 4};
+    struct write_op *y = suite_batch(SUITE_APP, &third, 1);
+    ck_assert_int_eq(storage_begin(s->storage, &err), ERR_OK);
+    ck_assert_int_eq(storage_apply(s->storage, x, &err), ERR_OK);
+    ck_assert_int_eq(storage_apply(s->storage, y, &err), ERR_OK);
+    ck_assert_int_eq(storage_commit(s->storage, &err), ERR_OK);
+    ck_assert(!x->u.batches.items[0].reports[0].stacks_dropped);
+    ck_assert(x->u.batches.items[0].reports[1].stacks_dropped);
+    ck_assert(!x->u.batches.items[0].reports[2].stacks_dropped);
+    ck_assert(y->u.batches.items[0].reports[0].stacks_dropped);
+    write_op_free(x);
+    write_op_free(y);
+    check_new_stacks(s, SUITE_APP, 0, 3, 2);
+    ck_assert_str_eq(row_of(s, "e").stack_skipped, "daily_stacks");
+    ck_assert_uint_eq(row_of(s, "e").stack.raw.count, 0);
+    ck_assert_ptr_null(row_of(s, "f").stack_skipped);
+    ck_assert_uint_eq(row_of(s, "f").stack.stack_id, row_of(s, "a").stack.stack_id);
+
+    /* Nor does a restart give it back; a retry counts nothing; another app has its own. */
+    if (strcmp(s->backend, "sqlite") == 0)
+        suite_reopen(s);
+    ck_assert(send_stack(s, SUITE_APP, &(struct suite_report){.id = "h", .stack = 5}));
+    ck_assert(!send_stack(s, SUITE_APP, &(struct suite_report){.id = "h", .stack = 5}));
+    ck_assert(!send_stack(s, SUITE_APP, &(struct suite_report){.id = "i", .stack = 2}));
+    ck_assert(!send_stack(s, "com.example.other", &(struct suite_report){.id = "h", .stack = 5}));
+    check_new_stacks(s, SUITE_APP, 0, 3, 3);
+    check_new_stacks(s, "com.example.other", 0, 1, 0);
+    check_new_stacks(s, NULL, 0, 4, 3);
+    check_new_stacks(s, "com.example.none", 0, 0, 0);
+    ck_assert_int_eq(read_stats(s->reader, SUITE_APP, &stats, &err), ERR_OK);
+    ck_assert_uint_eq(stats.reports, 9);
+    ck_assert_uint_eq(stats.stacks, 3);
+
+    /* The next day has three more. */
+    ck_assert(
+        !send_stack(s, SUITE_APP,
+                    &(struct suite_report){.id = "j", .stack = 5, .received_ms = SUITE_NOW + DAY}));
+    check_new_stacks(s, SUITE_APP, 0, 3, 3);
+    check_new_stacks(s, SUITE_APP, 1, 1, 0);
+    ck_assert_uint_gt(row_of(s, "j").stack.raw.count, 0);
+}
+
+void suite_daily_stacks_of_samples_and_threads(struct suite *s)
+{
+    /* A report's stack r, samples r + 1, r + 2, …, the first thread r + 100. */
+    cap_stacks(s, 3);
+    ck_assert(
+        !send_stack(s, SUITE_APP, &(struct suite_report){.id = "a", .stack = 0, .samples = 1}));
+    check_new_stacks(s, SUITE_APP, 0, 2, 0);
+
+    /* One more may come, two would have to: the samples go, the stack stays. */
+    ck_assert(
+        send_stack(s, SUITE_APP, &(struct suite_report){.id = "b", .stack = 1, .samples = 2}));
+    check_new_stacks(s, SUITE_APP, 0, 2, 1);
+    ck_assert_uint_eq(row_of(s, "b").sample_count, 0);
+    ck_assert_uint_gt(row_of(s, "b").stack.raw.count, 0);
+    ck_assert_ptr_null(row_of(s, "b").stack_skipped);
+
+    /* A thread takes the last one. */
+    ck_assert(
+        !send_stack(s, SUITE_APP, &(struct suite_report){.id = "c", .stack = 1, .threads = 1}));
+    check_new_stacks(s, SUITE_APP, 0, 3, 1);
+    ck_assert(
+        send_stack(s, SUITE_APP, &(struct suite_report){.id = "d", .stack = 0, .threads = 2}));
+    struct report_row d = row_of(s, "d");
+    ck_assert_uint_eq(d.thread_count, 2);
+    ck_assert_uint_eq(d.threads[0].stack.raw.count, 0);
+    ck_assert_uint_gt(d.stack.raw.count, 0);
+    ck_assert(
+        !send_stack(s, SUITE_APP, &(struct suite_report){.id = "e", .stack = 1, .threads = 2}));
+    ck_assert_uint_gt(row_of(s, "e").threads[0].stack.raw.count, 0);
+
+    /* All of it above the cap. */
+    ck_assert(send_stack(
+        s, SUITE_APP, &(struct suite_report){.id = "f", .stack = 7, .samples = 2, .threads = 1}));
+    struct report_row f = row_of(s, "f");
+    ck_assert_str_eq(f.stack_skipped, "daily_stacks");
+    ck_assert_uint_eq(f.sample_count, 0);
+    ck_assert_uint_eq(f.thread_count, 1);
+    check_new_stacks(s, SUITE_APP, 0, 3, 3);
 }
 
 void suite_image_sets_are_remembered(struct suite *s)

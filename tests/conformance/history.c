@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/read_quota.h"
 #include "tests/conformance/dump.h"
 #include "tests/conformance/history_merges.h"
 
@@ -342,6 +343,8 @@ static void compare_results(const struct write_op *x, const struct write_op *y)
         const struct op_batch *b = y->u.batches.items;
         for (size_t i = 0; i < a->report_count; i++)
             ck_assert_int_eq(a->reports[i].duplicate, b->reports[i].duplicate);
+        for (size_t i = 0; i < a->report_count; i++)
+            ck_assert_int_eq(a->reports[i].stacks_dropped, b->reports[i].stacks_dropped);
         for (size_t i = 0; i < a->stack_count; i++)
             ck_assert_uint_eq(a->stacks[i].added_id, b->stacks[i].added_id);
         ck_assert_int_eq(a->findings_due, b->findings_due);
@@ -558,6 +561,18 @@ static void first_difference(const char *a, const char *b, const char *when)
     }
 }
 
+static void compare_new_stacks(const struct history *h, struct suite *a, struct suite *b)
+{
+    struct error err = {0};
+    for (int64_t day = h->now_ms / DAY - 1; day <= h->now_ms / DAY; day++) {
+        struct new_stacks_row x, y;
+        ck_assert_int_eq(read_new_stacks(a->reader, NULL, (int32_t)day, &x, &err), ERR_OK);
+        ck_assert_int_eq(read_new_stacks(b->reader, NULL, (int32_t)day, &y, &err), ERR_OK);
+        ck_assert_uint_eq(x.added, y.added);
+        ck_assert_uint_eq(x.dropped, y.dropped);
+    }
+}
+
 void history_compare(struct history *h, struct suite *a, struct suite *b, const char *when)
 {
     struct buf x, y;
@@ -568,6 +583,7 @@ void history_compare(struct history *h, struct suite *a, struct suite *b, const 
     dump_storage(b->reader, h->id_list + first, h->id_count - first, 60, &y);
     if (strcmp(x.data, y.data) != 0)
         first_difference(x.data, y.data, when);
+    compare_new_stacks(h, a, b);
     buf_done(&x);
     buf_done(&y);
 }

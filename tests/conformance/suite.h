@@ -79,6 +79,8 @@ extern const size_t suite_case_count;
     X(report_comes_back_whole)                                                                     \
     X(huge_addresses_survive)                                                                      \
     X(daily_values_are_capped)                                                                     \
+    X(daily_stacks_are_capped)                                                                     \
+    X(daily_stacks_of_samples_and_threads)                                                         \
     X(image_sets_are_remembered)                                                                   \
     X(images_first_seen_wins)                                                                      \
     X(resolution_makes_a_cluster)                                                                  \

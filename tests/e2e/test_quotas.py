@@ -81,4 +81,39 @@ with Daemon(env={'STALLSYM_QUOTAS_REPORTS_PER_DAY': '30', 'STALLSYM_QUOTAS_APPS'
     answer = d.request('POST', '/v1/usage', json.dumps(usage).encode(),
                        {'Content-Type': 'application/json'})
     assert answer.status == 202 and answer.json['accepted'] == 1, answer
+
     print('ok: quotas')
+
+
+def stacks(app, ids, first=0):
+    return {'app': {'bundle_id': app, 'version': '1'},
+            'reports': [{'id': '%s%d' % (app, k), 'duration_ms': 900, 'stack': [4096 * (first + k + 1)],
+                         'images': [{'name': 'A', 'uuid': '%032x' % 77, 'load_address': 4096}]}
+                        for k in ids]}
+
+
+# new stacks: above the cap reports count without one, and say so; known ones go on; nor does a restart
+# give any back
+with Daemon(env={'STALLSYM_STORAGE_DAILY_STACKS': '10'}) as d:
+    told = d.post_reports(stacks('a', range(8)), status=202).json
+    assert (told['accepted'], told['dropped']) == (8, []), told
+    d.restart()
+    told = d.post_reports(stacks('a', range(4, 14)), status=202).json
+    assert (told['accepted'], told['duplicates']) == (6, 4), told
+    assert [x['index'] for x in told['dropped']] == [6, 7, 8, 9], told
+    assert {(x['path'], x['reason']) for x in told['dropped']} == {('stack', 'daily_stacks')}, told
+    told = d.post_reports(stacks('a', range(100, 104), -100), status=202).json
+    assert (told['accepted'], told['dropped']) == (4, []), told
+    told = d.post_reports(stacks('b', range(10)), status=202).json
+    assert (told['accepted'], told['dropped']) == (10, []), told
+    row = d.get('/v1/reports/a13?bundle_id=a')
+    assert row['stack_skipped'] == 'daily_stacks' and row['stack'] == [], row
+    assert sum(i['count'] for i in total(d, 'a')) == 18
+    stats = d.get('/v1/stats?bundle_id=a')
+    assert stats['reports'] == 18 and stats['stacks'] == 10, stats
+    assert (stats['new_stacks_today'], stats['reports_above_daily_stacks_today']) == (10, 4), stats
+    stats = d.get('/v1/stats')
+    assert (stats['new_stacks_today'], stats['reports_above_daily_stacks_today']) == (20, 4), stats
+    metrics = d.request('GET', '/metrics').body.decode()
+    assert 'stallsym_reports_above_daily_stacks_total 4\n' in metrics, metrics
+    print('ok: new stacks a day')

@@ -11,7 +11,7 @@
 /* Covers: storage/read_symbols.c storage/read_config.c storage/read_quota.c */
 /* Covers: storage/storage_read_merges.c */
 /* Covers: storage/sqlite_life.c storage/read_life.c storage/read_alerts.c */
-/* Covers: storage/sqlite_write_alerts.c */
+/* Covers: storage/sqlite_write_alerts.c storage/stack_budget.c storage/sqlite_quota.c */
 /* Covers: storage/sqlite_counters.c storage/sqlite_dict.c storage/sqlite_images.c */
 #include "tests/conformance/suite.h"
 
@@ -47,6 +47,9 @@ START_TEST(backends_agree)
     suite_open(&a, "memory");
     suite_open(&b, "sqlite");
     history_init(&h, (uint64_t)_i + 1);
+    a.options.daily_stacks = b.options.daily_stacks = _i % 4 == 3 ? 6 : 0;
+    suite_reopen(&a);
+    suite_reopen(&b);
     for (int step = 0; step < STEPS; step++) {
         snprintf(when, sizeof(when), "history %d, step %d", _i, step);
         tcase_fn_start(when, __FILE__, __LINE__);
