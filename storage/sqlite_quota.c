@@ -35,19 +35,12 @@ enum err sqlite_read_quotas(struct storage_reader *base, struct arena *arena,
                             ret_count, err);
 }
 
-static bool fill_name(sqlite3_stmt *st, struct arena *arena, void *row)
-{
-    bool failed = false;
-    *(const char **)row = sql_column_text(st, 0, arena, &failed);
-    return !failed;
-}
-
 enum err sqlite_read_app_names(struct storage_reader *base, struct arena *arena, const char ***ret,
                                size_t *ret_count, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    return sqlite_row_array(c, sql_start(c, SQL_APP_NAMES, err, sql_null()), fill_name, arena, ret,
-                            ret_count, err);
+    return sqlite_row_array(c, sql_start(c, SQL_APP_NAMES, err, sql_null()), sqlite_fill_text,
+                            arena, ret, ret_count, err);
 }
 
 enum err sqlite_read_new_stacks(struct storage_reader *base, const char *bundle_id, int32_t day,

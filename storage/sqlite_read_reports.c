@@ -178,41 +178,64 @@ static enum err fill_stack(struct report_stacks *x, int64_t stack_id, const void
     return ERR_OK;
 }
 
-/* Rows first, their stacks afterwards: one statement at a time. */
+/* What a sample or a thread says of its stack. */
 struct part {
     int64_t stack_id;
     const void *addresses;
     size_t len;
 };
 
-static enum err fill_samples(struct report_stacks *x, int64_t id, struct report_row *r,
-                             struct error *err)
+/* The statement's row into its zeroed struct; *failed without memory. */
+typedef void part_fill(sqlite3_stmt *st, struct arena *arena, void *row, struct part *p,
+                       bool *failed);
+
+/* Rows first, their stacks afterwards: one statement at a time. */
+static enum err read_parts(struct report_stacks *x, enum sql_query query, int64_t id,
+                           part_fill *fill, size_t row_size, struct row_list *rows,
+                           struct row_list *parts, struct error *err)
 {
-    struct sqlite_reader *q = x->q;
-    struct arena *arena = x->arena;
-    struct row_list rows, parts;
+    struct sql_conn *c = &x->q->conn;
     bool row = true;
     bool failed = false;
     enum err rc = ERR_OK;
-    row_list_init(&rows, sizeof(struct sample_row), arena);
-    row_list_init(&parts, sizeof(struct part), arena);
-    sqlite3_stmt *st = sql_start(&q->conn, SQL_SAMPLES_OF, err, sql_int(id));
+    row_list_init(rows, row_size, x->arena);
+    row_list_init(parts, sizeof(struct part), x->arena);
+    sqlite3_stmt *st = sql_start(c, query, err, sql_int(id));
     if (!st)
         return err->code;
-    while (!(rc = sql_step(&q->conn, st, &row, err)) && row) {
-        struct sample_row *s = row_list_add(&rows, err);
-        struct part *p = s ? row_list_add(&parts, err) : NULL;
-        if (!p)
-            return ERR_NO_MEMORY;
-        s->offset_ms = sqlite3_column_int(st, 0);
-        s->repeat_count = (uint32_t)sqlite3_column_int64(st, 1);
-        s->cpu_usage = (int16_t)sqlite3_column_int(st, 2);
-        s->thread_state = sql_column_text(st, 3, arena, &failed);
-        p->stack_id = sqlite3_column_int64(st, 4);
-        p->addresses = sql_column_blob(st, 5, arena, &p->len, &failed);
+    while (!(rc = sql_step(c, st, &row, err)) && row) {
+        void *item = row_list_add(rows, err);
+        struct part *p = item ? row_list_add(parts, err) : NULL;
+        if (p)
+            fill(st, x->arena, item, p, &failed);
+        if (!p || failed) {
+            sql_end(st);
+            return no_memory(err);
+        }
     }
-    if (!rc && failed)
-        rc = no_memory(err);
+    return rc;
+}
+
+static void fill_sample(sqlite3_stmt *st, struct arena *arena, void *row, struct part *p,
+                        bool *failed)
+{
+    struct sample_row *s = row;
+    s->offset_ms = sqlite3_column_int(st, 0);
+    s->repeat_count = (uint32_t)sqlite3_column_int64(st, 1);
+    s->cpu_usage = (int16_t)sqlite3_column_int(st, 2);
+    s->thread_state = sql_column_text(st, 3, arena, failed);
+    p->stack_id = sqlite3_column_int64(st, 4);
+    p->addresses = sql_column_blob(st, 5, arena, &p->len, failed);
+}
+
+static enum err fill_samples(struct report_stacks *x, int64_t id, struct report_row *r,
+                             struct error *err)
+{
+    struct row_list rows, parts;
+    enum err rc = read_parts(x, SQL_SAMPLES_OF, id, fill_sample, sizeof(struct sample_row), &rows,
+                             &parts, err);
+    if (rc)
+        return rc;
     r->samples = rows.items;
     r->sample_count = rows.count;
     for (size_t i = 0; i < rows.count && !rc; i++) {
@@ -223,9 +246,10 @@ static enum err fill_samples(struct report_stacks *x, int64_t id, struct report_
     return rc;
 }
 
-static void fill_thread(sqlite3_stmt *st, struct arena *arena, struct thread_row *t, struct part *p,
+static void fill_thread(sqlite3_stmt *st, struct arena *arena, void *row, struct part *p,
                         bool *failed)
 {
+    struct thread_row *t = row;
     t->tid = sqlite3_column_int64(st, 0);
     t->name = sql_column_text(st, 1, arena, failed);
     t->state = sql_column_text(st, 2, arena, failed);
@@ -243,26 +267,11 @@ static void fill_thread(sqlite3_stmt *st, struct arena *arena, struct thread_row
 static enum err fill_threads(struct report_stacks *x, int64_t id, struct report_row *r,
                              struct error *err)
 {
-    struct sqlite_reader *q = x->q;
-    struct arena *arena = x->arena;
     struct row_list rows, parts;
-    bool row = true;
-    bool failed = false;
-    enum err rc = ERR_OK;
-    row_list_init(&rows, sizeof(struct thread_row), arena);
-    row_list_init(&parts, sizeof(struct part), arena);
-    sqlite3_stmt *st = sql_start(&q->conn, SQL_THREADS_OF, err, sql_int(id));
-    if (!st)
-        return err->code;
-    while (!(rc = sql_step(&q->conn, st, &row, err)) && row) {
-        struct thread_row *t = row_list_add(&rows, err);
-        struct part *p = t ? row_list_add(&parts, err) : NULL;
-        if (!p)
-            return ERR_NO_MEMORY;
-        fill_thread(st, arena, t, p, &failed);
-    }
-    if (!rc && failed)
-        rc = no_memory(err);
+    enum err rc = read_parts(x, SQL_THREADS_OF, id, fill_thread, sizeof(struct thread_row), &rows,
+                             &parts, err);
+    if (rc)
+        return rc;
     r->threads = rows.items;
     r->thread_count = rows.count;
     for (size_t i = 0; i < rows.count && !rc; i++) {
@@ -298,7 +307,6 @@ enum err sqlite_report_ids(struct sqlite_reader *q, uint64_t cluster_id,
 {
     struct sql_value values[FILTER_VALUES + 3];
     bool newest = false;
-    bool row = true;
     enum err rc = sqlite_filter_values(q, f, READ_REPORTS, values, err);
     if (!rc && !f->deadlock)
         rc = newest_first(q, cluster_id, limit, &newest, err);
@@ -313,15 +321,7 @@ enum err sqlite_report_ids(struct sqlite_reader *q, uint64_t cluster_id,
                            : newest    ? SQL_REPORTS_NEWEST
                                        : SQL_REPORTS_OF_STACKS;
     sqlite3_stmt *st = sql_bind(&q->conn, query, values, FILTER_VALUES + 3, err);
-    if (!st)
-        return err->code;
-    while (!(rc = sql_step(&q->conn, st, &row, err)) && row) {
-        int64_t *id = row_list_add(ids, err);
-        if (!id)
-            return ERR_NO_MEMORY;
-        *id = sqlite3_column_int64(st, 0);
-    }
-    return rc;
+    return sqlite_rows(&q->conn, st, sqlite_fill_int, ids, err);
 }
 
 enum err sqlite_read_cluster_reports(struct storage_reader *base, uint64_t cluster_id,
@@ -364,26 +364,15 @@ enum err sqlite_read_cluster_reports(struct storage_reader *base, uint64_t clust
 static enum err find_report(struct sqlite_reader *q, const char *bundle_id, const char *id,
                             struct arena *arena, int64_t *ret, struct error *err)
 {
-    struct row_list apps;
-    bool row = true;
-    bool failed = false;
-    enum err rc = ERR_OK;
-    row_list_init(&apps, sizeof(const char *), arena);
+    const char **apps = NULL;
+    size_t count = 0;
     sqlite3_stmt *st = sql_start(&q->conn, SQL_APP_NAMES, err, sql_text(bundle_id));
-    if (!st)
-        return err->code;
-    while (!(rc = sql_step(&q->conn, st, &row, err)) && row) {
-        const char **name = row_list_add(&apps, err);
-        if (!name || !(*name = sql_column_text(st, 0, arena, &failed))) {
-            sql_end(st);
-            return no_memory(err);
-        }
-    }
+    enum err rc = sqlite_row_array(&q->conn, st, sqlite_fill_text, arena, &apps, &count, err);
     *ret = 0;
-    for (size_t i = 0; i < apps.count && !rc; i++) {
+    for (size_t i = 0; i < count && !rc; i++) {
         uint8_t hash[REPORT_ID_HASH_SIZE];
         int64_t found = 0;
-        report_id_hash(((const char **)apps.items)[i], id, hash);
+        report_id_hash(apps[i], id, hash);
         rc = sql_get(&q->conn, SQL_REPORT_BY_HASH, 0, &found, err, sql_blob(hash, sizeof(hash)));
         *ret = found > *ret ? found : *ret;
     }

@@ -16,6 +16,20 @@ void *row_list_add(struct row_list *l, struct error *err)
     return (char *)l->items + l->count++ * l->size;
 }
 
+bool sqlite_fill_int(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    (void)arena;
+    *(int64_t *)row = sqlite3_column_int64(st, 0);
+    return true;
+}
+
+bool sqlite_fill_text(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    bool failed = false;
+    *(const char **)row = sql_column_text(st, 0, arena, &failed);
+    return !failed;
+}
+
 enum err sqlite_rows(struct sql_conn *c, sqlite3_stmt *st, row_fill *fill, struct row_list *rows,
                      struct error *err)
 {

@@ -25,6 +25,9 @@ void *row_list_add(struct row_list *l, struct error *err);
 
 /* The statement's row into its zeroed struct; false without memory. */
 typedef bool row_fill(sqlite3_stmt *st, struct arena *arena, void *row);
+/* Rows of one column: uint64_t or int64_t, const char *. */
+bool sqlite_fill_int(sqlite3_stmt *st, struct arena *arena, void *row);
+bool sqlite_fill_text(sqlite3_stmt *st, struct arena *arena, void *row);
 /* All rows of a statement that is bound (NULL: *err says why not) behind those of the list. */
 enum err sqlite_rows(struct sql_conn *c, sqlite3_stmt *st, row_fill *fill, struct row_list *rows,
                      struct error *err);

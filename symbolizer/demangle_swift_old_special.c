@@ -15,21 +15,6 @@ static struct swift_node *generic_specialization(struct swift_parser *p, struct 
     return n;
 }
 
-static struct swift_node *special(struct swift_parser *p, struct swift_node *param, unsigned kind)
-{
-    return swift_node_add(
-        p->arena, param,
-        swift_node_index(p->arena, SK_FunctionSignatureSpecializationParamKind, kind));
-}
-
-static struct swift_node *payload(struct swift_parser *p, struct swift_node *param,
-                                  struct swift_text text)
-{
-    return swift_node_add(
-        p->arena, param,
-        swift_node_text(p->arena, SK_FunctionSignatureSpecializationParamPayload, text));
-}
-
 /* An identifier, or with `digits` whatever comes before the '_' that ends both. */
 static struct swift_node *named_payload(struct swift_parser *p, struct swift_node *param,
                                         bool digits)
@@ -48,7 +33,7 @@ static struct swift_node *named_payload(struct swift_parser *p, struct swift_nod
             return NULL;
         text = swift_node_get_text(name);
     }
-    return swift_accept(p, '_') ? payload(p, param, text) : NULL;
+    return swift_accept(p, '_') ? swift_special_payload(p, param, text) : NULL;
 }
 
 /* After "cp": a constant. */
@@ -56,20 +41,21 @@ static struct swift_node *constant_param(struct swift_parser *p, struct swift_no
 {
     static const char *const encodings[] = {"u8", "u16"};
     if (swift_accept_str(p, "fr"))
-        return named_payload(p, special(p, param, SPECIAL_FUNCTION), false);
+        return named_payload(p, swift_special_kind(p, param, SPECIAL_FUNCTION), false);
     if (swift_accept(p, 'g'))
-        return named_payload(p, special(p, param, SPECIAL_GLOBAL), false);
+        return named_payload(p, swift_special_kind(p, param, SPECIAL_GLOBAL), false);
     if (swift_accept(p, 'i'))
-        return named_payload(p, special(p, param, SPECIAL_INTEGER), true);
+        return named_payload(p, swift_special_kind(p, param, SPECIAL_INTEGER), true);
     if (swift_accept_str(p, "fl"))
-        return named_payload(p, special(p, param, SPECIAL_FLOAT), true);
+        return named_payload(p, swift_special_kind(p, param, SPECIAL_FLOAT), true);
     if (!swift_accept_str(p, "se"))
         return NULL;
     int encoding = swift_letter("01", swift_next(p));
     if (encoding < 0 || !swift_accept(p, 'v'))
         return NULL;
     struct swift_text text = {encodings[encoding], strlen(encodings[encoding])};
-    return named_payload(p, payload(p, special(p, param, SPECIAL_STRING), text), false);
+    return named_payload(
+        p, swift_special_payload(p, swift_special_kind(p, param, SPECIAL_STRING), text), false);
 }
 
 /* After "cl": a closure's name and the types it captures. */
@@ -78,7 +64,8 @@ static struct swift_node *closure_param(struct swift_parser *p, struct swift_nod
     struct swift_node *name = old_identifier(p, SK_Identifier);
     if (!name)
         return NULL;
-    param = payload(p, special(p, param, SPECIAL_CLOSURE), swift_node_get_text(name));
+    param = swift_special_payload(p, swift_special_kind(p, param, SPECIAL_CLOSURE),
+                                  swift_node_get_text(name));
     while (param && swift_peek(p) != '_') {
         struct swift_node *type = old_type(p);
         if (!type)
@@ -107,14 +94,14 @@ static struct swift_node *function_param(struct swift_parser *p)
         return closure_param(p, param);
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
         if (swift_accept_str(p, plain[i].code))
-            return special(p, param, plain[i].kind);
+            return swift_special_kind(p, param, plain[i].kind);
     }
     unsigned kind = 0;
     for (size_t i = 0; bit_letters[i]; i++) {
         if (swift_accept(p, bit_letters[i]))
             kind |= bits[i];
     }
-    return kind && swift_accept(p, '_') ? special(p, param, kind) : NULL;
+    return kind && swift_accept(p, '_') ? swift_special_kind(p, param, kind) : NULL;
 }
 
 /* (g | r | f) 'q'? DIGIT and what was specialised. */

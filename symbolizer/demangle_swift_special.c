@@ -1,7 +1,5 @@
 #include "symbolizer/demangle_swift_special.h"
 
-#include "symbolizer/demangle_swift_parse.h"
-
 /* SPEC-INFO: m metatype arguments removed, q serialised, a async removed, r representation changed, then
  * the pass that did it as a digit. Swift 5.5 to 6.0 wrote the m; Apple's tool reads it no more, but
  * binaries have it. */
@@ -74,16 +72,16 @@ static struct swift_node *partial_specialization(struct swift_parser *p, enum sw
 
 /* --- function signature specialisations ---------------------------------------------------------- */
 
-static struct swift_node *param_kind(struct swift_parser *p, struct swift_node *param,
-                                     unsigned kind)
+struct swift_node *swift_special_kind(struct swift_parser *p, struct swift_node *param,
+                                      unsigned kind)
 {
     return swift_node_add(
         p->arena, param,
         swift_node_index(p->arena, SK_FunctionSignatureSpecializationParamKind, kind));
 }
 
-static struct swift_node *payload(struct swift_parser *p, struct swift_node *param,
-                                  struct swift_text text)
+struct swift_node *swift_special_payload(struct swift_parser *p, struct swift_node *param,
+                                         struct swift_text text)
 {
     return swift_node_add(
         p->arena, param,
@@ -98,7 +96,7 @@ static struct swift_node *param_number(struct swift_parser *p, struct swift_node
         p->pos++;
         digits.len++;
     }
-    return digits.len ? payload(p, param_kind(p, param, kind), digits) : NULL;
+    return digits.len ? swift_special_payload(p, swift_special_kind(p, param, kind), digits) : NULL;
 }
 
 /* What follows p: a constant. */
@@ -108,11 +106,11 @@ static struct swift_node *constant_param(struct swift_parser *p, struct swift_no
     int encoding;
     switch (swift_next(p)) {
     case 'f':
-        return param_kind(p, param, SPECIAL_FUNCTION);
+        return swift_special_kind(p, param, SPECIAL_FUNCTION);
     case 'g':
-        return param_kind(p, param, SPECIAL_GLOBAL);
+        return swift_special_kind(p, param, SPECIAL_GLOBAL);
     case 'k':
-        return param_kind(p, param, SPECIAL_KEY_PATH);
+        return swift_special_kind(p, param, SPECIAL_KEY_PATH);
     case 'i':
         return param_number(p, param, SPECIAL_INTEGER);
     case 'd':
@@ -121,7 +119,7 @@ static struct swift_node *constant_param(struct swift_parser *p, struct swift_no
         encoding = swift_letter("bwc", swift_next(p));
         if (encoding < 0)
             return NULL;
-        param = param_kind(p, param, SPECIAL_STRING);
+        param = swift_special_kind(p, param, SPECIAL_STRING);
         return swift_node_add(p->arena, param,
                               swift_node_str(p->arena,
                                              SK_FunctionSignatureSpecializationParamPayload,
@@ -174,7 +172,7 @@ static struct swift_node *function_param(struct swift_parser *p, enum swift_kind
             if (swift_accept(p, *more))
                 bits |= more_bit(*more);
         }
-        return param_kind(p, param, bits);
+        return swift_special_kind(p, param, bits);
     }
     return NULL;
 }
@@ -205,7 +203,7 @@ static bool add_operands(struct swift_parser *p, struct swift_node *param)
         text.s++;
         text.len--;
     }
-    if (!payload(p, param, text))
+    if (!swift_special_payload(p, param, text))
         return false;
     swift_node_reverse(param, fixed);
     return true;

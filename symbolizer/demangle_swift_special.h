@@ -4,10 +4,12 @@
  * Purpose: the number of a FunctionSignatureSpecializationParamKind node. Both parsers write it,
  * the printer reads it.
  *
- * Threads: constants.
+ * Threads, memory: as demangle_swift_parse.
  */
 #ifndef STALLSYM_SYMBOLIZER_DEMANGLE_SWIFT_SPECIAL_H
 #define STALLSYM_SYMBOLIZER_DEMANGLE_SWIFT_SPECIAL_H
+
+#include "symbolizer/demangle_swift_parse.h"
 
 enum swift_special {
     SPECIAL_FUNCTION, /* constants that were propagated into the function */
@@ -27,5 +29,11 @@ enum swift_special {
     SPECIAL_GUARANTEED_TO_OWNED = 1 << 9,
     SPECIAL_EXISTENTIAL_TO_GENERIC = 1 << 10
 };
+
+/* Both answer `param` with one more child; NULL in, NULL out. */
+struct swift_node *swift_special_kind(struct swift_parser *p, struct swift_node *param,
+                                      unsigned kind);
+struct swift_node *swift_special_payload(struct swift_parser *p, struct swift_node *param,
+                                         struct swift_text text);
 
 #endif
