@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,16 +17,17 @@
 
 #include "base/file.h"
 #include "storage/blob_stage.h"
+#include "storage/leftovers.h"
 
-#define DIR_MODE      0750
-#define SPOOL_SUFFIX  ".part"
-#define SPOOL_NAME    64
-#define TREE_OPEN_MAX 16
+#define DIR_MODE     0750
+#define SPOOL_SUFFIX ".part"
+#define SPOOL_NAME   64
 
 struct blob_store {
     char *dir;
     atomic_uint serial;       /* makes spool and work names unique within a run */
     pthread_rwlock_t removal; /* shared by who removes something; whole, by who holds it all */
+    struct leftovers left;
 };
 
 static bool path_of(const struct blob_store *b, char *path, size_t size, const char *folder,
@@ -130,22 +130,16 @@ static enum err remove_file(struct blob_store *b, const char *path, struct error
     return failed ? error_errno(err, failed, "cannot remove %s", path) : ERR_OK;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    (void)remove(path);
-    return 0;
-}
-
 void blob_store_work_remove(struct blob_store *b, const char *path)
 {
     size_t n = strlen(b->dir);
-    if (strncmp(path, b->dir, n) != 0 || strncmp(path + n, "/work/", 6) != 0 ||
-        strchr(path + n + 6, '/') || path[n + 6] == '.' || path[n + 6] == 0)
-        return;
-    (void)nftw(path, remove_entry, TREE_OPEN_MAX, FTW_DEPTH | FTW_PHYS);
+    if (strncmp(path, b->dir, n) == 0 && strncmp(path + n, "/work/", 6) == 0)
+        (void)leftovers_remove(&b->left, path + n + 1);
+}
+
+size_t blob_store_tidy(struct blob_store *b)
+{
+    return leftovers_retry(&b->left);
 }
 
 static bool each_entry(struct blob_store *b, const char *folder,
@@ -183,6 +177,7 @@ enum err blob_store_open(const char *dir, struct blob_store **ret, struct error 
         rc = error_set(err, ERR_NO_MEMORY, "no memory for the blob store");
         goto out;
     }
+    leftovers_init(&b->left, b->dir);
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
         /* No path that is made later is longer than this one by more than 160 bytes. */
         if (!path_of(b, path, sizeof(path) - 160, folders[i], "")) {
@@ -204,6 +199,10 @@ void blob_store_close(struct blob_store *b)
 {
     if (!b)
         return;
+    if (b->left.base) {
+        (void)leftovers_retry(&b->left);
+        leftovers_done(&b->left);
+    }
     pthread_rwlock_destroy(&b->removal);
     free(b->dir);
     free(b);
@@ -487,9 +486,13 @@ enum err blob_store_remove_object(struct blob_store *b, const uint8_t sha256[SHA
 enum err blob_store_remove_spool(struct blob_store *b, const char *name, struct error *err)
 {
     char path[PATH_MAX];
+    char left[SPOOL_NAME + 8];
     if (!blob_store_spool_path(b, name, path, sizeof(path)))
         return error_set(err, ERR_INVALID, "not a name of a spool file");
-    return remove_file(b, path, err);
+    enum err rc = remove_file(b, path, err);
+    if (rc && snprintf(left, sizeof(left), "spool/%s", name) < (int)sizeof(left))
+        (void)leftovers_remove(&b->left, left);
+    return rc;
 }
 
 enum err blob_store_sweep_spool(struct blob_store *b, bool (*keep)(void *ctx, const char *name),

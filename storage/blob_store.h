@@ -91,6 +91,9 @@ enum err blob_store_sweep_spool(struct blob_store *b, bool (*keep)(void *ctx, co
 enum err blob_store_work_create(struct blob_store *b, char *ret_path, size_t size,
                                 struct error *err);
 void blob_store_work_remove(struct blob_store *b, const char *path);
+/* Tries again to remove what could not be removed of spool and work (no descriptor, no memory, a disk
+ * that fails). How many are left. */
+size_t blob_store_tidy(struct blob_store *b);
 /* Free bytes of the file system. */
 uint64_t blob_store_free_bytes(const struct blob_store *b);
 

@@ -136,7 +136,7 @@ static enum err make_backup(struct run *r, struct error *err)
         rc = backup_dir_finish(r->b->dir, r->id, &r->facts, err);
     snapshot_close(r->snapshot);
     if (r->stage[0])
-        blob_stage_remove_tree(r->stage);
+        blob_store_work_remove(r->b->blobs, r->stage);
     if (rc != ERR_OK)
         backup_dir_abort(r->b->dir, r->id);
     return rc;
