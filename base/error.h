@@ -15,6 +15,7 @@
 #define STALLSYM_BASE_ERROR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 enum err {
     ERR_OK = 0,
@@ -49,6 +50,13 @@ enum err error_errno(struct error *err, int errnum, const char *fmt, ...)
 /* Puts "context: " before the text that is there and returns the code that is there. */
 enum err error_prefix(struct error *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The machine has not got it now (memory, a descriptor, room, a disk that answers): it says nothing
+ * about what was to be done, which is kept and tried again. */
+static inline bool err_is_passing(enum err code)
+{
+    return code == ERR_BUSY || code == ERR_NO_MEMORY || code == ERR_IO;
+}
 
 /* Short word for a code, for logs and JSON: "not_found", "format", … Never NULL. */
 const char *err_name(enum err code);

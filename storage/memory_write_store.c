@@ -176,7 +176,7 @@ enum err mem_write_refit(struct mem_storage *m, struct write_op *op, struct erro
     const struct op_refit *o = &op->u.refit;
     enum err rc = ERR_OK;
     for (size_t i = 0; i < o->count && !rc; i++)
-        rc = mem_queue_refit(m, &o->uuids[i], false, err);
+        rc = mem_queue_refit(m, &o->uuids[i], o->all_users, err);
     return rc;
 }
 

@@ -32,6 +32,7 @@ struct op_upload_delete {
 struct op_refit {
     const struct uuid *uuids;
     size_t count;
+    bool all_users; /* stacks that used it are resolved anew: it said wrong things */
 };
 
 /* What became of a queued UUID: takes it off the queue. */

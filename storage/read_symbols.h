@@ -22,7 +22,7 @@
 
 struct refit_row {
     struct uuid uuid;
-    bool deleted; /* an object was deleted: its users are resolved anew */
+    bool deleted; /* an object was deleted, or its index was damaged: its users are resolved anew */
 };
 /* In the order of their UUIDs. */
 enum err read_refits(struct storage_reader *r, size_t limit, struct arena *arena,

@@ -48,7 +48,7 @@ enum err sqlite_write_refit(struct sqlite_storage *s, struct write_op *op, struc
     const struct op_refit *o = &op->u.refit;
     enum err rc = ERR_OK;
     for (size_t i = 0; i < o->count && !rc; i++)
-        rc = sqlite_queue_refit(s, &o->uuids[i], false, err);
+        rc = sqlite_queue_refit(s, &o->uuids[i], o->all_users, err);
     return rc;
 }
 

@@ -315,6 +315,30 @@ size_t index_cache_take_used(struct index_cache *c, struct uuid *ret, size_t max
     return count;
 }
 
+static size_t known_in(const struct index_ref *bucket)
+{
+    size_t count = 0;
+    for (const struct index_ref *r = bucket; r; r = r->chain)
+        count += r->state != STATE_MISS;
+    return count;
+}
+
+/* Whole buckets, so that *at is the next one; one of more than `max` is cut. */
+size_t index_cache_list(struct index_cache *c, size_t *at, struct index_known *ret, size_t max)
+{
+    size_t count = 0, i = *at;
+    pthread_mutex_lock(&c->lock);
+    while (i < BUCKETS && (count == 0 || count + known_in(c->buckets[i]) <= max)) {
+        for (const struct index_ref *r = c->buckets[i++]; r && count < max; r = r->chain) {
+            if (r->state != STATE_MISS)
+                ret[count++] = (struct index_known){r->uuid, r->state == STATE_FAILED};
+        }
+    }
+    pthread_mutex_unlock(&c->lock);
+    *at = i < BUCKETS ? i : 0;
+    return count;
+}
+
 const struct gsym *index_ref_gsym(const struct index_ref *ref)
 {
     return ref->gsym;

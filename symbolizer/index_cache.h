@@ -13,6 +13,7 @@
 #ifndef STALLSYM_SYMBOLIZER_INDEX_CACHE_H
 #define STALLSYM_SYMBOLIZER_INDEX_CACHE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,6 +50,14 @@ void index_cache_poison(struct index_cache *c, struct index_ref *ref);
 
 /* UUIDs whose index was acquired since the last call, at most `max`; the rest comes next time. */
 size_t index_cache_take_used(struct index_cache *c, struct uuid *ret, size_t max);
+
+struct index_known {
+    struct uuid uuid;
+    bool failed; /* remembered as one that cannot be used; else it is open */
+};
+/* Indexes that are open or remembered as failed, at most `max`; *at: 0 first, then where the last call
+ * ended, 0 again after the last one. */
+size_t index_cache_list(struct index_cache *c, size_t *at, struct index_known *ret, size_t max);
 
 struct index_cache_stats {
     uint64_t hits, misses, opens, failures, open_now;

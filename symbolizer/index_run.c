@@ -109,16 +109,17 @@ static void tell_hidden(const struct index_run *r, const struct object *o, uint6
                  hidden, text, symbol_map_count(map));
 }
 
-/* The map of the object's names. One that cannot be read is a warning: all else is good. */
-static void use_map(struct index_run *r, struct object *o, char *warning, size_t size)
+/* The map of the object's names. One that is none is a warning: all else is good. */
+static enum err use_map(struct index_run *r, struct object *o, char *warning, size_t size,
+                        struct error *err)
 {
     struct symbol_map *map = NULL;
-    struct error err;
-    enum err e = symbol_maps_get(r->maps, &object_info(o)->uuid, &map, &err);
+    enum err e = symbol_maps_get(r->maps, &object_info(o)->uuid, &map, err);
     if (e == ERR_OK)
         object_set_symbol_map(o, map);
-    else if (e != ERR_NOT_FOUND)
-        snprintf(warning, size, "the symbol map cannot be used: %.200s", err.text);
+    else if (e != ERR_NOT_FOUND && e != ERR_IO)
+        snprintf(warning, size, "the symbol map cannot be used: %.200s", err->text);
+    return e == ERR_IO ? e : ERR_OK;
 }
 
 /* Puts a slice off to the end of the archive, when all its maps are known. */
@@ -208,8 +209,9 @@ enum err index_one_slice(struct index_run *r, struct index_source *s,
     slice.has_dwarf = info->has_dwarf;
     slice.text_vmaddr = info->text_vmaddr;
     slice.text_size = info->text_size;
-    use_map(r, o, warning, sizeof(warning));
-    enum err e = write_index(r, o, &slice, index_file, warning, sizeof(warning), &err);
+    enum err e = use_map(r, o, warning, sizeof(warning), &err);
+    if (e == ERR_OK)
+        e = write_index(r, o, &slice, index_file, warning, sizeof(warning), &err);
     if (e == ERR_OK)
         e = count_uuid(r, &info->uuid, &err);
     if (e == ERR_OK) {

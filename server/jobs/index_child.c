@@ -130,6 +130,13 @@ static enum err open_pipes(struct pipes *p, struct error *err)
 
 /* --- what it prints --------------------------------------------------------------------------- */
 
+/* The cap on what one upload may tell, or this machine at this moment? */
+static enum err no_room(const struct run *r, struct error *err)
+{
+    return r->arena->capped ? error_set(err, ERR_LIMIT, "the upload's slices take too much memory")
+                            : error_set(err, ERR_NO_MEMORY, "no memory for an upload's slices");
+}
+
 static enum err add_slice(struct run *r, const struct slice_report *slice, struct error *err)
 {
     struct index_child_result *result = r->result;
@@ -137,7 +144,7 @@ static enum err add_slice(struct run *r, const struct slice_report *slice, struc
         return error_set(err, ERR_LIMIT, "more than %d slices in one upload", INDEX_SLICES_MAX);
     if (!arena_room(r->arena, (void **)&result->slices, result->slice_count, &r->slice_room,
                     sizeof(*result->slices)))
-        return error_set(err, ERR_LIMIT, "the upload's slices take too much memory");
+        return no_room(r, err);
     result->slices[result->slice_count++] = *slice;
     return ERR_OK;
 }
@@ -151,7 +158,7 @@ static enum err take_line(struct run *r, struct error *err)
     }
     enum err rc = slice_line_parse(r->line, r->line_len, r->arena, &slice, err);
     if (rc == ERR_NO_MEMORY)
-        return error_set(err, ERR_LIMIT, "the upload's slices take too much memory");
+        return no_room(r, err);
     if (rc != ERR_OK)
         return error_prefix(err, "the indexing process printed an odd line");
     r->line_len = 0;
@@ -249,6 +256,10 @@ static enum err died_by_signal(struct run *r, int sig, struct error *err)
         return error_set(err, ERR_LIMIT,
                          "indexing would write a file of more than %" PRIu64 " bytes",
                          c->file_bytes);
+    r->result->killed = sig == SIGKILL;
+    if (sig == SIGKILL)
+        return error_set(err, ERR_NO_MEMORY,
+                         "the indexing process was killed; the machine may be short of memory");
     const char *name = sigdescr_np(sig);
     last_words(r, words, sizeof(words));
     return error_set(err, ERR_INTERNAL, "the indexing process was killed by signal %d (%s)%s%s",
@@ -367,8 +378,8 @@ out:
     return rc;
 }
 
-const char *index_child_note(const struct index_child_result *told, const char *maps,
-                             struct arena *arena)
+enum err index_child_note(const struct index_child_result *told, const char *maps,
+                          struct arena *arena, const char **ret, struct error *err)
 {
     size_t known = 0;
     char counts[160] = "";
@@ -382,7 +393,11 @@ const char *index_child_note(const struct index_child_result *told, const char *
         snprintf(counts + n, sizeof(counts) - n, "%s%" PRIu64 " %s", n ? "; " : "",
                  told->totals.others,
                  told->totals.others == 1 ? "file is no symbol file" : "files are no symbol files");
-    if (!maps)
-        return *counts ? arena_strdup(arena, counts) : NULL;
-    return *counts ? arena_printf(arena, "%s; %s", maps, counts) : maps;
+    const char *note = maps;
+    if (*counts)
+        note = arena_printf(arena, "%s%s%s", maps ? maps : "", maps ? "; " : "", counts);
+    if (*counts && !note)
+        return error_set(err, ERR_NO_MEMORY, "no memory for what is to be said of an upload");
+    *ret = note;
+    return ERR_OK;
 }

@@ -47,15 +47,18 @@ struct index_child_result {
     struct slice_report *slices; /* what was told before the end, whatever the end was */
     size_t slice_count;
     struct symbol_index_totals totals;
+    bool killed; /* by the kernel, for want of memory, or by somebody's hand */
 };
 
 /* ERR_OK: it ended by itself and says that it indexed something. ERR_BUSY: stopped by `stop_fd`.
  * ERR_FORMAT, ERR_NOT_FOUND, ERR_LIMIT, ERR_INTERNAL: the upload is at fault (or too much); `err`
- * is the reason to store. ERR_IO, ERR_NO_MEMORY: the child could not be had: try again later. */
+ * is the reason to store. ERR_IO, ERR_NO_MEMORY: the child could not be had, or was killed: try again
+ * later. */
 enum err index_child_run(const struct index_child *child, struct arena *arena,
                          struct index_child_result *ret, struct error *err);
-/* What is to be said of an upload beside its slices, `maps` (NULL: nothing) first; NULL: nothing. */
-const char *index_child_note(const struct index_child_result *told, const char *maps,
-                             struct arena *arena);
+/* *ret: what is to be said of an upload beside its slices, `maps` (NULL: nothing) first; NULL:
+ * nothing. */
+enum err index_child_note(const struct index_child_result *told, const char *maps,
+                          struct arena *arena, const char **ret, struct error *err);
 
 #endif

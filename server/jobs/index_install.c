@@ -1,6 +1,6 @@
 #include "server/jobs/index_install.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,16 +71,31 @@ static bool work_path(const struct index_install *in, const char *name, char *ou
     return n > 0 && (size_t)n < size;
 }
 
-/* The child cannot leave its folder, but what it left there may be a link. */
-bool index_file_is_plain(const char *path)
+/* The child cannot leave its folder, but what it left there may be a link. Takes no descriptor. */
+enum err index_file_is_plain(const char *path, bool *ret, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return false;
     struct stat st;
-    bool plain = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1;
-    close(fd);
-    return plain;
+    if (lstat(path, &st) != 0) {
+        if (errno != ENOENT && errno != ENOTDIR)
+            return error_errno(err, errno, "cannot look at %s", path);
+        *ret = false;
+        return ERR_OK;
+    }
+    *ret = S_ISREG(st.st_mode) && st.st_nlink == 1;
+    return ERR_OK;
+}
+
+/* *ret_there: whether a kept object is. */
+static enum err look_for_object(const struct index_install *in, const uint8_t sha[SHA256_SIZE],
+                                bool *ret_there, struct error *err)
+{
+    char path[PATH_MAX];
+    *ret_there = false;
+    if (!blob_store_object_path(in->blobs, sha, path, sizeof(path)))
+        return ERR_OK;
+    *ret_there = access(path, R_OK) == 0;
+    return *ret_there || errno == ENOENT ? ERR_OK
+                                         : error_errno(err, errno, "cannot look at %s", path);
 }
 
 enum err index_file_check(const char *path, struct op_slice *s, struct error *err)
@@ -106,11 +121,39 @@ enum err index_file_check(const char *path, struct op_slice *s, struct error *er
     return rc;
 }
 
+enum err index_file_state(const char *path, const struct uuid *uuid, enum index_state *ret,
+                          struct error *err)
+{
+    static const struct {
+        enum err code;
+        enum index_state state;
+    } states[] = {
+        {ERR_OK, INDEX_SOUND},
+        {ERR_NOT_FOUND, INDEX_ABSENT},
+        {ERR_UNSUPPORTED, INDEX_OUTDATED},
+        {ERR_IO, INDEX_UNREADABLE},
+    };
+    struct op_slice told = {.uuid = *uuid};
+    struct error why;
+    enum err rc = index_file_check(path, &told, &why);
+    if (rc == ERR_BUSY || rc == ERR_NO_MEMORY)
+        return error_set(err, rc == ERR_BUSY ? ERR_IO : rc, "%s", why.text);
+    *ret = INDEX_DAMAGED;
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        if (states[i].code == rc)
+            *ret = states[i].state;
+    }
+    return ERR_OK;
+}
+
 static enum err check_work_file(const char *path, struct op_slice *s, struct error *err)
 {
-    if (!index_file_is_plain(path))
-        return error_set(err, ERR_FORMAT, "the index file is not there");
-    return index_file_check(path, s, err);
+    bool plain = false;
+    enum err rc = index_file_is_plain(path, &plain, err);
+    if (rc != ERR_OK)
+        return rc;
+    return plain ? index_file_check(path, s, err)
+                 : error_set(err, ERR_FORMAT, "the index file is not there");
 }
 
 /* The reason is shown to whoever uploaded: paths of the server are left out. */
@@ -128,9 +171,10 @@ static enum err fail_slice(struct op_slice *s, const char *path, const struct er
 
 /* --- which one is used ------------------------------------------------------------------------ */
 
-static struct index_rank rank_of(const struct op_slice *s, const char *path)
+static struct index_rank rank_of(const struct op_slice *s, const char *path, bool *unread)
 {
-    return (struct index_rank){.has_dwarf = s->has_dwarf,
+    return (struct index_rank){.unread = unread,
+                               .has_dwarf = s->has_dwarf,
                                .lines = s->lines,
                                .functions = s->functions,
                                .inlines = s->inlines,
@@ -155,15 +199,20 @@ static int by_uuid(const void *a, const void *b)
 
 /* Whether slice `a` is richer than slice `b`. */
 static bool is_richer(const struct index_install *in, const struct slice_report *reports,
-                      const struct installed *all, size_t a, size_t b)
+                      const struct installed *all, size_t a, size_t b, bool *unread)
 {
     char path[2][PATH_MAX];
     if (!work_path(in, reports[a].index_file, path[0], sizeof(path[0])) ||
         !work_path(in, reports[b].index_file, path[1], sizeof(path[1])))
         return false;
-    const struct index_rank x = rank_of(&all->slices[a], path[0]);
-    const struct index_rank y = rank_of(&all->slices[b], path[1]);
+    const struct index_rank x = rank_of(&all->slices[a], path[0], unread);
+    const struct index_rank y = rank_of(&all->slices[b], path[1], unread);
     return index_rank_compare(&x, &y) > 0;
+}
+
+static enum err check_read(bool unread, struct error *err)
+{
+    return unread ? error_set(err, ERR_IO, "indexes of one UUID cannot be compared now") : ERR_OK;
 }
 
 /* Of each UUID all slices but the richest are outdone; the first of equals is not. */
@@ -179,18 +228,19 @@ static enum err find_outdone(const struct index_install *in, const struct slice_
         if (all->slices[i].indexed)
             sorted[count++] = (struct sorting){&all->slices[i].uuid, i};
     }
+    bool unread = false;
     qsort(sorted, count, sizeof(*sorted), by_uuid);
     for (size_t i = 0, best = 0; i < count; i++) {
         if (i == 0 || !uuid_equal(sorted[i].uuid, sorted[i - 1].uuid)) {
             best = sorted[i].index;
             continue;
         }
-        bool better = is_richer(in, reports, all, sorted[i].index, best);
+        bool better = is_richer(in, reports, all, sorted[i].index, best, &unread);
         outdone[better ? best : sorted[i].index] = true;
         if (better)
             best = sorted[i].index;
     }
-    return ERR_OK;
+    return check_read(unread, err);
 }
 
 bool index_is_sound(const struct blob_store *blobs, const struct uuid *uuid)
@@ -222,18 +272,23 @@ static enum err find_current(const struct index_install *in, const struct uuid *
         ret->owner = symbol_owner_of(rows, count);
     if (rc != ERR_OK || count == 0 || !rows[0].current)
         return rc == ERR_NOT_FOUND ? ERR_OK : rc;
-    struct op_slice told = {.uuid = *uuid};
     char link[PATH_MAX];
     ret->row = &rows[0];
     if (!blob_store_index_path(in->blobs, uuid, link, sizeof(link)) ||
         !blob_store_object_index_path(in->blobs, uuid, rows[0].object_sha256, ret->path,
                                       sizeof(ret->path)))
         return ERR_OK;
+    enum index_state state = INDEX_ABSENT, linked = INDEX_ABSENT;
+    rc = index_file_state(link, uuid, &linked, err);
     /* The row's own file, since the link may be ahead of the database after a crash. */
-    if (access(ret->path, F_OK) != 0)
+    if (rc == ERR_OK)
+        rc = index_file_state(ret->path, uuid, &state, err);
+    if (state == INDEX_ABSENT) {
         memcpy(ret->path, link, sizeof(link));
-    ret->sound = access(link, F_OK) == 0 && index_file_check(ret->path, &told, NULL) == ERR_OK;
-    return ERR_OK;
+        state = linked;
+    }
+    ret->sound = linked != INDEX_ABSENT && state == INDEX_SOUND;
+    return rc;
 }
 
 /* What an uploader is told when a UUID has two objects: does this one win, do they conflict? */
@@ -248,14 +303,15 @@ static const char *const OUTCOMES[2][2] = {
 
 /* True: this slice's index shall be the one in use. Says in its reason when two objects differ. */
 static bool wins(const struct index_install *in, struct op_slice *s, const char *path,
-                 const struct in_use *current)
+                 const struct in_use *current, bool *unread)
 {
     if (!current->row || !current->sound)
         return true;
     const struct slice_row *c = current->row;
-    struct index_rank mine = rank_of(s, path);
+    struct index_rank mine = rank_of(s, path, unread);
     mine.foreign = symbol_is_foreign(current->owner, in->bound, in->bundle_id);
-    const struct index_rank theirs = {.foreign =
+    const struct index_rank theirs = {.unread = unread,
+                                      .foreign =
                                           symbol_is_foreign(current->owner, c->bound, c->bundle_id),
                                       .has_dwarf = c->has_dwarf,
                                       .lines = c->lines,
@@ -267,7 +323,7 @@ static bool wins(const struct index_install *in, struct op_slice *s, const char 
     bool same_object = memcmp(s->object_sha256, c->object_sha256, SHA256_SIZE) == 0;
     int order = index_rank_compare(&mine, &theirs);
     if (same_object) /* made anew: what it says now counts */
-        return order != 0 || index_file_compare(path, current->path) != 0;
+        return order != 0 || index_file_compare(path, current->path, unread) != 0;
     if (order == 0)
         s->reason = "another object with this UUID is in use and says the same";
     else if (mine.foreign && !theirs.foreign)
@@ -285,15 +341,17 @@ static enum err keep_object(const struct index_install *in, const struct slice_r
     char path[PATH_MAX];
     if (!in->keep_objects || !r->object_sha256[0])
         return ERR_OK;
-    if (work_path(in, r->object_sha256, path, sizeof(path)) && index_file_is_plain(path)) {
-        enum err rc = blob_store_install_object(in->blobs, path, s->object_sha256, err);
+    bool plain = false;
+    enum err rc = work_path(in, r->object_sha256, path, sizeof(path))
+                      ? index_file_is_plain(path, &plain, err)
+                      : ERR_OK;
+    if (rc == ERR_OK && plain) {
+        rc = blob_store_install_object(in->blobs, path, s->object_sha256, err);
         s->object_kept = rc == ERR_OK;
         return rc;
     }
     /* Another slice of the same object took it. */
-    s->object_kept = blob_store_object_path(in->blobs, s->object_sha256, path, sizeof(path)) &&
-                     access(path, R_OK) == 0;
-    return ERR_OK;
+    return rc == ERR_OK ? look_for_object(in, s->object_sha256, &s->object_kept, err) : rc;
 }
 
 /* Each object's index is kept, so that another one can follow when this one's upload is deleted. */
@@ -324,8 +382,8 @@ static enum err check_all(const struct index_install *in, const struct slice_rep
         enum err rc = work_path(in, reports[i].index_file, path, sizeof(path))
                           ? check_work_file(path, s, &why)
                           : error_set(&why, ERR_LIMIT, "its path is too long");
-        if (rc == ERR_IO || rc == ERR_NO_MEMORY)
-            return error_set(err, rc, "%s", why.text);
+        if (err_is_passing(rc)) /* of what waits something is to be said: no ERR_BUSY */
+            return error_set(err, rc == ERR_BUSY ? ERR_IO : rc, "%s", why.text);
         if (rc != ERR_OK)
             rc = fail_slice(s, path, &why, arena, err);
         if (rc != ERR_OK)
@@ -336,17 +394,21 @@ static enum err check_all(const struct index_install *in, const struct slice_rep
 }
 
 /* The same object was indexed before, when the symbol map of its names was at hand. */
-static bool was_restored(const struct index_install *in, const struct op_slice *s)
+static enum err was_restored(const struct index_install *in, const struct op_slice *s, bool *ret,
+                             struct error *err)
 {
     char path[PATH_MAX];
-    struct op_slice told = {.uuid = s->uuid};
+    enum index_state state = INDEX_ABSENT;
     struct gsym *g = NULL;
-    if (!blob_store_object_index_path(in->blobs, &s->uuid, s->object_sha256, path, sizeof(path)) ||
-        index_file_check(path, &told, NULL) != ERR_OK || gsym_open(path, &g, NULL) != ERR_OK)
-        return false;
-    bool restored = !gsym_hides_names(g);
+    *ret = false;
+    if (!blob_store_object_index_path(in->blobs, &s->uuid, s->object_sha256, path, sizeof(path)))
+        return ERR_OK;
+    enum err rc = index_file_state(path, &s->uuid, &state, err);
+    if (rc == ERR_OK && state == INDEX_SOUND)
+        rc = gsym_open(path, &g, err);
+    *ret = rc == ERR_OK && g && !gsym_hides_names(g);
     gsym_close(g);
-    return restored;
+    return rc;
 }
 
 /* An object that was not indexed anew: what is known of it. */
@@ -355,10 +417,10 @@ static enum err take_known(const struct index_install *in, struct op_slice *s, s
 {
     struct slice_row *rows = NULL;
     size_t count = 0;
-    char path[PATH_MAX];
     enum err rc = read_symbol(in->reader, &s->uuid, arena, &rows, &count, err);
     if (rc != ERR_OK && rc != ERR_NOT_FOUND)
         return rc;
+    rc = ERR_OK;
     s->reason = "the index of this object was not made anew, and is gone since; send it again";
     for (size_t i = 0; i < count && !s->indexed; i++) {
         const struct slice_row *row = &rows[i];
@@ -371,10 +433,9 @@ static enum err take_known(const struct index_install *in, struct op_slice *s, s
         s->lines = row->lines;
         s->inlines = row->inlines;
         s->index_bytes = row->index_bytes;
-        s->object_kept = blob_store_object_path(in->blobs, s->object_sha256, path, sizeof(path)) &&
-                         access(path, R_OK) == 0;
+        rc = look_for_object(in, s->object_sha256, &s->object_kept, err);
     }
-    return ERR_OK;
+    return rc;
 }
 
 static enum err install_slice(const struct index_install *in, const struct slice_report *r,
@@ -385,22 +446,27 @@ static enum err install_slice(const struct index_install *in, const struct slice
     struct in_use in_use;
     struct in_use *current = &in_use;
     char path[PATH_MAX];
-    bool use = false;
+    bool use = false, restored = false, unread = false;
     if (!work_path(in, r->index_file, path, sizeof(path)))
         return error_set(err, ERR_LIMIT, "the path of the work folder is too long");
     enum err rc = keep_object(in, r, s, err);
     if (rc == ERR_OK)
         rc = find_current(in, &s->uuid, arena, current, err);
+    if (rc == ERR_OK && r->hidden > 0)
+        rc = was_restored(in, s, &restored, err);
     if (rc != ERR_OK)
         return rc;
-    if (r->hidden > 0 && was_restored(in, s)) {
+    if (restored) {
         s->reason = "the index of this object has the names that are hidden in it";
         return ERR_OK;
     }
     if (outdone)
         s->reason = "another object of this upload has the same UUID and has more";
     else
-        use = wins(in, s, path, current);
+        use = wins(in, s, path, current, &unread);
+    rc = check_read(unread, err);
+    if (rc != ERR_OK)
+        return rc;
     all->replaced[index] = use && current->row != NULL;
     /* What was in use cannot be read: whether it, or a third one, can be had back is not known here. */
     all->refit[index] = use && current->row && !current->sound &&

@@ -51,8 +51,21 @@ enum err index_install(const struct index_install *in, const struct slice_report
 /* A whole look at an index file: is it one of `s->uuid`, sound and of this version? Sets in `s` what
  * the file says itself. */
 enum err index_file_check(const char *path, struct op_slice *s, struct error *err);
-/* What the child left may be a link. */
-bool index_file_is_plain(const char *path);
+/* Whether there is such a file, and no link: what the child left may be one. An error when nobody could
+ * look. */
+enum err index_file_is_plain(const char *path, bool *ret, struct error *err);
+/* What a look at an index file said, where that is not an error. */
+enum index_state {
+    INDEX_SOUND,
+    INDEX_ABSENT,
+    INDEX_OUTDATED,   /* of another version */
+    INDEX_DAMAGED,    /* or of another UUID */
+    INDEX_UNREADABLE, /* the disk fails there: for good, or not */
+};
+/* A whole look at the index of a UUID. ERR_IO, ERR_NO_MEMORY: nobody could look (no descriptor, no
+ * memory), which says nothing about the file. */
+enum err index_file_state(const char *path, const struct uuid *uuid, enum index_state *ret,
+                          struct error *err);
 /* Whether the UUID's index is in the store and whole; reads all of it. */
 bool index_is_sound(const struct blob_store *blobs, const struct uuid *uuid);
 /* The same slices as failed ones, for an upload that failed as a whole. */

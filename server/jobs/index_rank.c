@@ -1,5 +1,6 @@
 #include "server/jobs/index_rank.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,12 +15,14 @@ struct side {
     uint8_t block[BLOCK];
 };
 
-static bool open_side(const char *path, struct side *s)
+static bool open_side(const char *path, struct side *s, bool *unread)
 {
     struct stat st;
     s->fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    if (s->fd < 0 || fstat(s->fd, &st) != 0)
+    if (s->fd < 0 || fstat(s->fd, &st) != 0) {
+        *unread |= path && errno != ENOENT;
         return false;
+    }
     s->size = (uint64_t)st.st_size;
     return true;
 }
@@ -30,6 +33,8 @@ static bool next_block(struct side *s)
     s->len = 0;
     while (s->len < BLOCK) {
         ssize_t n = read(s->fd, s->block + s->len, (size_t)(BLOCK - s->len));
+        if (n < 0 && errno == EINTR)
+            continue;
         if (n < 0)
             return false;
         if (n == 0)
@@ -39,13 +44,15 @@ static bool next_block(struct side *s)
     return true;
 }
 
-static int compare_bytes(struct side *a, struct side *b)
+static int compare_bytes(struct side *a, struct side *b, bool *unread)
 {
     if (a->size != b->size)
         return a->size < b->size ? -1 : 1;
     do {
-        if (!next_block(a) || !next_block(b) || a->len != b->len)
+        if (!next_block(a) || !next_block(b) || a->len != b->len) {
+            *unread = true;
             return a->len < b->len ? -1 : 1;
+        }
         int order = memcmp(a->block, b->block, (size_t)a->len);
         if (order)
             return order;
@@ -53,12 +60,12 @@ static int compare_bytes(struct side *a, struct side *b)
     return 0;
 }
 
-int index_file_compare(const char *a, const char *b)
+int index_file_compare(const char *a, const char *b, bool *unread)
 {
     static _Thread_local struct side x, y;
-    bool has_a = open_side(a, &x);
-    bool has_b = open_side(b, &y);
-    int order = has_a && has_b ? compare_bytes(&x, &y) : (int)has_b - (int)has_a;
+    bool has_a = open_side(a, &x, unread);
+    bool has_b = open_side(b, &y, unread);
+    int order = has_a && has_b ? compare_bytes(&x, &y, unread) : (int)has_b - (int)has_a;
     if (x.fd >= 0)
         close(x.fd);
     if (y.fd >= 0)
@@ -84,7 +91,8 @@ int index_rank_compare(const struct index_rank *a, const struct index_rank *b)
     int order = compare_riches(a, b);
     if (order || !a->path || !b->path)
         return order;
-    return -index_file_compare(a->path, b->path);
+    bool ignored = false;
+    return -index_file_compare(a->path, b->path, a->unread ? a->unread : &ignored);
 }
 
 bool index_rank_conflict(const struct index_rank *a, const struct index_rank *b)

@@ -26,12 +26,14 @@ struct index_rank {
     uint64_t text_vmaddr, text_size;
     const char *path; /* of the index file; NULL: not there, its bytes are not asked */
     bool foreign;     /* symbol_owner.h: behind all others */
+    bool *unread;     /* set when a file could not be read: the order may be another; or NULL */
 };
 
 /* Above 0: `a` is the richer one. 0: their indexes are the same, byte for byte (or not both there). */
 int index_rank_compare(const struct index_rank *a, const struct index_rank *b);
 bool index_rank_conflict(const struct index_rank *a, const struct index_rank *b);
-/* Order of two files by size, then bytes; one that cannot be read comes last. */
-int index_file_compare(const char *a, const char *b);
+/* Order of two files by size, then bytes; one that is not there comes last. One that cannot be read
+ * does, too, and *unread is set. */
+int index_file_compare(const char *a, const char *b, bool *unread);
 
 #endif

@@ -1,5 +1,6 @@
 #include "server/jobs/index_refit.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,49 +16,56 @@ struct candidate {
     const struct slice_row *row;
     const char *kept;   /* its index file, NULL when there is none that can be used */
     const char *object; /* its object file, NULL when it is not kept */
+    bool unreadable;    /* the disk fails under its index file: it may come back */
+    bool damaged;       /* its index file is */
     bool foreign;       /* symbol_owner.h */
+    bool *unread;       /* index_rank.h */
 };
 
-static bool is_sound(const char *path, const struct uuid *uuid)
+static enum err keep_path(struct arena *arena, const char *path, const char **ret,
+                          struct error *err)
 {
-    struct op_slice told = {.uuid = *uuid};
-    return index_file_check(path, &told, NULL) == ERR_OK;
-}
-
-static const char *copy_if(bool there, struct arena *arena, const char *path)
-{
-    return there ? arena_strdup(arena, path) : NULL;
+    *ret = arena_strdup(arena, path);
+    return *ret ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory to choose an index");
 }
 
 /* The row's index: under its object's name, or, of a store from before there were such, under the
  * UUID's. */
-static const char *kept_index(const struct index_refit *in, const struct slice_row *row,
-                              struct arena *arena)
+static enum err find_kept(const struct index_refit *in, struct candidate *c, struct arena *arena,
+                          struct error *err)
 {
-    char path[PATH_MAX];
-    if (blob_store_object_index_path(in->blobs, &row->uuid, row->object_sha256, path,
-                                     sizeof(path)) &&
-        is_sound(path, &row->uuid))
-        return arena_strdup(arena, path);
-    if (!row->current || !blob_store_index_path(in->blobs, &row->uuid, path, sizeof(path)))
-        return NULL;
-    char target[PATH_MAX];
-    bool plain = readlink(path, target, sizeof(target)) < 0;
-    return copy_if(plain && is_sound(path, &row->uuid), arena, path);
+    const struct slice_row *row = c->row;
+    char path[PATH_MAX], target[PATH_MAX];
+    enum index_state state = INDEX_ABSENT;
+    enum err rc = ERR_OK;
+    if (blob_store_object_index_path(in->blobs, &row->uuid, row->object_sha256, path, sizeof(path)))
+        rc = index_file_state(path, &row->uuid, &state, err);
+    if (rc == ERR_OK && state != INDEX_SOUND && row->current &&
+        blob_store_index_path(in->blobs, &row->uuid, path, sizeof(path)) &&
+        readlink(path, target, sizeof(target)) < 0)
+        rc = index_file_state(path, &row->uuid, &state, err);
+    if (rc != ERR_OK)
+        return rc;
+    c->unreadable = state == INDEX_UNREADABLE;
+    c->damaged = state == INDEX_DAMAGED;
+    return state == INDEX_SOUND ? keep_path(arena, path, &c->kept, err) : ERR_OK;
 }
 
-static const char *kept_object(const struct index_refit *in, const struct slice_row *row,
-                               struct arena *arena)
+static enum err find_object(const struct index_refit *in, struct candidate *c, struct arena *arena,
+                            struct error *err)
 {
     char path[PATH_MAX];
-    bool there = blob_store_object_path(in->blobs, row->object_sha256, path, sizeof(path)) &&
-                 access(path, R_OK) == 0;
-    return copy_if(there, arena, path);
+    if (!blob_store_object_path(in->blobs, c->row->object_sha256, path, sizeof(path)))
+        return ERR_OK;
+    if (access(path, R_OK) == 0)
+        return keep_path(arena, path, &c->object, err);
+    return errno == ENOENT ? ERR_OK : error_errno(err, errno, "cannot look at %s", path);
 }
 
 static struct index_rank rank_of(const struct candidate *c)
 {
-    return (struct index_rank){.foreign = c->foreign,
+    return (struct index_rank){.unread = c->unread,
+                               .foreign = c->foreign,
                                .has_dwarf = c->row->has_dwarf,
                                .lines = c->row->lines,
                                .functions = c->row->functions,
@@ -82,7 +90,7 @@ static int by_rank(const void *a, const void *b)
 
 static enum err find_candidates(const struct index_refit *in, const struct uuid *uuid,
                                 struct arena *arena, struct candidate **ret, size_t *ret_count,
-                                struct error *err)
+                                bool *ret_damaged, struct error *err)
 {
     struct slice_row *rows = NULL;
     size_t row_count = 0, count = 0;
@@ -93,13 +101,26 @@ static enum err find_candidates(const struct index_refit *in, const struct uuid 
     if (!all)
         return error_set(err, ERR_NO_MEMORY, "no memory to choose an index");
     const char *owner = symbol_owner_of(rows, row_count);
-    for (size_t i = 0; i < row_count; i++) {
-        if (rows[i].indexed)
-            all[count++] = (struct candidate){
-                &rows[i], kept_index(in, &rows[i], arena), kept_object(in, &rows[i], arena),
-                symbol_is_foreign(owner, rows[i].bound, rows[i].bundle_id)};
+    bool unread = false;
+    rc = ERR_OK;
+    for (size_t i = 0; i < row_count && rc == ERR_OK; i++) {
+        if (!rows[i].indexed)
+            continue;
+        struct candidate *c = &all[count++];
+        *c = (struct candidate){.row = &rows[i],
+                                .foreign =
+                                    symbol_is_foreign(owner, rows[i].bound, rows[i].bundle_id),
+                                .unread = &unread};
+        rc = find_kept(in, c, arena, err);
+        if (rc == ERR_OK)
+            rc = find_object(in, c, arena, err);
+        *ret_damaged |= c->row->current && c->damaged;
     }
+    if (rc != ERR_OK)
+        return rc;
     qsort(all, count, sizeof(*all), by_rank);
+    if (unread)
+        return error_set(err, ERR_IO, "indexes of one UUID cannot be compared now");
     *ret = all;
     *ret_count = count;
     return ERR_OK;
@@ -117,9 +138,15 @@ static const struct slice_report *slice_of(const struct index_child_result *told
     return NULL;
 }
 
+static enum err note_healing(const struct index_refit *in, bool damaged, const struct uuid *uuid,
+                             struct error *err)
+{
+    return damaged && in->heals ? in->heals(in->ctx, uuid, err) : ERR_OK;
+}
+
 static enum err make_in(const struct index_refit *in, const struct candidate *c,
-                        const char *work_dir, struct arena *arena, struct op_slice *ret,
-                        struct error *err)
+                        const char *work_dir, bool damaged, struct arena *arena,
+                        struct op_slice *ret, struct error *err)
 {
     struct index_child child = in->child;
     struct index_child_result told = {.slice_count = 0};
@@ -139,13 +166,17 @@ static enum err make_in(const struct index_refit *in, const struct candidate *c,
     if (n < 0 || (size_t)n >= sizeof(path))
         return error_set(err, ERR_LIMIT, "the path of the work folder is too long");
     rc = index_file_check(path, ret, err);
+    if (err_is_passing(rc))
+        return error_set(err, rc == ERR_BUSY ? ERR_IO : rc, "%s", err->text);
+    if (rc == ERR_OK)
+        rc = note_healing(in, damaged, &c->row->uuid, err);
     return rc == ERR_OK
                ? blob_store_keep_index(in->blobs, path, &c->row->uuid, c->row->object_sha256, err)
                : rc;
 }
 
 /* ERR_FORMAT and the like: nothing can be made of this object. */
-static enum err make_anew(const struct index_refit *in, const struct candidate *c,
+static enum err make_anew(const struct index_refit *in, const struct candidate *c, bool damaged,
                           struct arena *arena, struct op_slice *ret, struct error *err)
 {
     char work_dir[PATH_MAX];
@@ -153,7 +184,7 @@ static enum err make_anew(const struct index_refit *in, const struct candidate *
     if (rc != ERR_OK)
         return rc;
     *ret = (struct op_slice){.uuid = c->row->uuid};
-    rc = make_in(in, c, work_dir, arena, ret, err);
+    rc = make_in(in, c, work_dir, damaged, arena, ret, err);
     blob_store_work_remove(in->blobs, work_dir);
     return rc;
 }
@@ -179,34 +210,40 @@ static enum err use(const struct index_refit *in, const struct candidate *c, str
 {
     ret->op.slice_id = c->row->id;
     ret->changed = ret->made_anew || !is_in_use(in, c);
-    if (!ret->changed)
-        return ERR_OK;
-    enum err rc = blob_store_use_index(in->blobs, &c->row->uuid, c->row->object_sha256, err);
+    enum err rc = ret->changed
+                      ? blob_store_use_index(in->blobs, &c->row->uuid, c->row->object_sha256, err)
+                      : ERR_OK;
     if (rc != ERR_OK)
         return rc;
-    index_cache_changed(in->cache, &c->row->uuid);
+    index_cache_changed(in->cache, &c->row->uuid); /* it may remember a failure that is over */
     layouts_learn(in->layouts, &c->row->uuid, c->row->text_vmaddr);
     return ERR_OK;
 }
 
 /* The first one whose index can be had; those before it are lost. */
 static enum err choose(const struct index_refit *in, const struct candidate *all, size_t count,
-                       uint64_t *lost, struct arena *arena, struct refitted *ret, struct error *err)
+                       bool damaged, uint64_t *lost, struct arena *arena, struct refitted *ret,
+                       struct error *err)
 {
     for (size_t i = 0; i < count; i++) {
         struct op_slice made = {.index_bytes = 0};
         enum err rc = all[i].kept ? ERR_OK : ERR_NOT_FOUND;
         if (!all[i].kept && all[i].object) {
-            rc = make_anew(in, &all[i], arena, &made, err);
+            rc = make_anew(in, &all[i], damaged, arena, &made, err);
             ret->made_anew = rc == ERR_OK;
+        } else if (rc == ERR_OK) {
+            rc = note_healing(in, damaged, &ret->op.uuid, err);
         }
         if (rc == ERR_OK) {
+            ret->healed = damaged;
             ret->op.index_bytes = made.index_bytes;
             ret->op.functions = made.functions;
             return use(in, &all[i], ret, err);
         }
-        if (rc == ERR_BUSY || rc == ERR_IO || rc == ERR_NO_MEMORY)
+        if (err_is_passing(rc))
             return rc;
+        if (all[i].unreadable)
+            return error_set(err, ERR_IO, "the index cannot be read, and not be made anew");
         lost[ret->op.lost_count++] = all[i].row->id;
     }
     ret->changed = true;
@@ -220,7 +257,8 @@ enum err index_refit(const struct index_refit *in, const struct uuid *uuid, stru
 {
     struct candidate *all = NULL;
     size_t count = 0;
-    enum err rc = find_candidates(in, uuid, arena, &all, &count, err);
+    bool damaged = false;
+    enum err rc = find_candidates(in, uuid, arena, &all, &count, &damaged, err);
     if (rc != ERR_OK)
         return rc;
     uint64_t *lost = arena_array(arena, count + 1, sizeof(*lost));
@@ -228,7 +266,7 @@ enum err index_refit(const struct index_refit *in, const struct uuid *uuid, stru
     if (!lost || !shas)
         return error_set(err, ERR_NO_MEMORY, "no memory to choose an index");
     struct refitted r = {.op = {.uuid = *uuid, .lost = lost}};
-    rc = choose(in, all, count, lost, arena, &r, err);
+    rc = choose(in, all, count, damaged, lost, arena, &r, err);
     for (size_t i = 0; i < count; i++)
         memcpy(shas[i], all[i].row->object_sha256, SHA256_SIZE);
     if (rc == ERR_OK)

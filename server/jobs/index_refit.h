@@ -31,12 +31,17 @@ struct index_refit {
     struct index_cache *cache;
     struct layouts *layouts;
     struct index_child child; /* how it is run; upload and out_dir are set here */
+    /* The index in use was damaged, and is about to be replaced: to be noted, as a crash afterwards
+     * would hide that stacks were resolved with it. May be NULL. */
+    enum err (*heals)(void *ctx, const struct uuid *uuid, struct error *err);
+    void *ctx;
 };
 
 struct refitted {
     struct op_refitted op; /* to be told to the database */
     bool changed;          /* another file is in use than before, or none */
     bool made_anew;        /* from the object */
+    bool healed;           /* what was in use said wrong things, perhaps; something else is, now */
 };
 
 /* ERR_BUSY, ERR_IO, ERR_NO_MEMORY: nothing is decided, try again. */

@@ -62,10 +62,13 @@ static enum err may_keep(struct work *w, const struct uuid *uuid, const char *na
         *ret = !symbol_is_foreign(owner, true, w->in->bundle_id);
         return ERR_OK;
     }
-    *ret = blob_store_maps_path(w->in->blobs, maps, sizeof(maps)) &&
-           snprintf(path, sizeof(path), "%s/%s", maps, name) < (int)sizeof(path) &&
-           access(path, F_OK) != 0;
-    return ERR_OK;
+    *ret = false;
+    if (!blob_store_maps_path(w->in->blobs, maps, sizeof(maps)) ||
+        snprintf(path, sizeof(path), "%s/%s", maps, name) >= (int)sizeof(path) ||
+        access(path, F_OK) == 0)
+        return ERR_OK;
+    *ret = errno == ENOENT;
+    return *ret ? ERR_OK : error_errno(err, errno, "cannot look at %s", path);
 }
 
 static enum err keep_file(struct work *w, const char *name, struct error *err)
@@ -74,11 +77,12 @@ static enum err keep_file(struct work *w, const char *name, struct error *err)
     char path[PATH_MAX];
     enum symbol_map_file kind = symbol_maps_kind(name, &uuid);
     int n = snprintf(path, sizeof(path), "%s/%s", w->in->work_dir, name);
-    if (kind == SYMBOL_FILE_OTHER || n < 0 || (size_t)n >= sizeof(path) ||
-        !index_file_is_plain(path))
+    if (kind == SYMBOL_FILE_OTHER || n < 0 || (size_t)n >= sizeof(path))
         return ERR_OK;
     bool may = false;
-    enum err rc = may_keep(w, &uuid, name, &may, err);
+    enum err rc = index_file_is_plain(path, &may, err);
+    if (rc == ERR_OK && may)
+        rc = may_keep(w, &uuid, name, &may, err);
     if (rc != ERR_OK || !may)
         return rc;
     rc = blob_store_install_map(w->in->blobs, path, &uuid, kind == SYMBOL_FILE_LINK, err);
@@ -131,14 +135,16 @@ static enum err find_images(struct work *w, struct error *err)
 
 /* --- made anew -------------------------------------------------------------------------------- */
 
-static bool hides_names(const char *path)
+/* One that cannot be used is the patrol's. */
+static enum err hides_names(const char *path, bool *ret, struct error *err)
 {
     struct gsym *g = NULL;
-    if (gsym_open(path, &g, NULL) != ERR_OK)
-        return false;
-    bool hidden = gsym_hides_names(g);
+    enum err rc = gsym_open(path, &g, err);
+    *ret = rc == ERR_OK && gsym_hides_names(g);
     gsym_close(g);
-    return hidden;
+    if (rc == ERR_BUSY)
+        return error_set(err, ERR_IO, "%s: no descriptor to be had", path);
+    return err_is_passing(rc) ? rc : ERR_OK;
 }
 
 /* The object to be read again; NULL when names are not hidden, or there is none (`gone`). */
@@ -151,12 +157,20 @@ static const struct slice_row *find_row(struct work *w, const struct uuid *uuid,
     w->code = read_symbol(w->in->reader, uuid, w->arena, &rows, &count, err);
     if (w->code == ERR_NOT_FOUND)
         w->code = ERR_OK;
-    if (w->code != ERR_OK || count == 0 || !rows[0].indexed ||
-        !blob_store_index_path(w->in->blobs, uuid, path, sizeof(path)) || !hides_names(path))
+    bool hidden = false;
+    if (w->code == ERR_OK && count > 0 && rows[0].indexed &&
+        blob_store_index_path(w->in->blobs, uuid, path, sizeof(path)))
+        w->code = hides_names(path, &hidden, err);
+    if (!hidden || w->code != ERR_OK)
         return NULL;
-    if (blob_store_object_path(w->in->blobs, rows[0].object_sha256, object, size) &&
-        access(object, R_OK) == 0)
-        return &rows[0];
+    if (blob_store_object_path(w->in->blobs, rows[0].object_sha256, object, size)) {
+        if (access(object, R_OK) == 0)
+            return &rows[0];
+        if (errno != ENOENT)
+            w->code = error_errno(err, errno, "cannot look at %s", object);
+    }
+    if (w->code != ERR_OK)
+        return NULL;
     w->gone++;
     w->gone_uuid = w->gone_uuid ? w->gone_uuid : uuid;
     return NULL;
@@ -195,7 +209,7 @@ static enum err make_anew(struct work *w, const struct slice_row *row, const cha
     child.nameless = row->system;
     memcpy(child.sha256, row->object_sha256, SHA256_SIZE);
     enum err rc = index_child_run(&child, w->arena, &told, err);
-    if (rc == ERR_BUSY || rc == ERR_IO || rc == ERR_NO_MEMORY)
+    if (err_is_passing(rc))
         return rc;
     for (size_t i = 0; rc == ERR_OK && i < told.slice_count; i++) {
         const struct slice_report *s = &told.slices[i];
@@ -205,10 +219,13 @@ static enum err make_anew(struct work *w, const struct slice_row *row, const cha
     return ERR_OK;
 }
 
-static bool has_map(const struct work *w, const struct uuid *uuid)
+/* A map that is there and is none was said so when it came. */
+static enum err has_map(const struct work *w, const struct uuid *uuid, bool *ret, struct error *err)
 {
     struct symbol_map *map;
-    return symbol_maps_get(w->maps, uuid, &map, NULL) == ERR_OK;
+    enum err rc = symbol_maps_get(w->maps, uuid, &map, err);
+    *ret = rc == ERR_OK;
+    return err_is_passing(rc) ? rc : ERR_OK;
 }
 
 static enum err restore_all(struct work *w, struct error *err)
@@ -217,8 +234,11 @@ static enum err restore_all(struct work *w, struct error *err)
     for (size_t i = 0; i < w->wanted_count && rc == ERR_OK; i++) {
         char object[PATH_MAX];
         const struct slice_row *row = find_row(w, &w->wanted[i], object, sizeof(object), err);
+        bool mapped = false;
         rc = w->code;
-        if (row && has_map(w, &w->wanted[i]))
+        if (rc == ERR_OK && row)
+            rc = has_map(w, &w->wanted[i], &mapped, err);
+        if (rc == ERR_OK && mapped)
             rc = make_anew(w, row, object, err);
     }
     return rc;

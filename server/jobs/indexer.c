@@ -15,8 +15,11 @@
  * resolver after each commit that made stacks pending.
  *
  * Ends. Whatever the child does the upload ends INDEXED or FAILED with a reason. Only what is not
- * the upload's fault (no process to be had, the disk or the database says no) leaves it queued: after
- * RETRY_MS those behind it have their turn, then it is tried again, so that one holds nobody up.
+ * the upload's fault (no process, descriptor or memory to be had, the disk or the database says no)
+ * leaves it queued: those behind it have their turn, then it is tried again, so that one holds nobody
+ * up. Between tries are RETRY_MS, twice as long after each that failed, up to RETRY_MAX_MS. Only a child
+ * that is killed so often as KILLS_MAX says is believed to be the upload's doing: it takes more memory
+ * than there is.
  *
  * Who calls. indexer_ring() and indexer_wait() from any thread; waiters are called on this thread, or
  * at once on the caller's.
@@ -45,18 +48,21 @@
 #include "server/jobs/index_install.h"
 #include "server/jobs/index_refit.h"
 #include "server/jobs/index_restore.h"
+#include "server/jobs/index_tell.h"
 #include "server/jobs/waiters.h"
 #include "storage/storage_read.h"
 
-#define RETRY_MS   3000
-#define IDLE_MS    2000 /* how often to look for refits that nobody rings for */
-#define REFITS_MAX 64
-#define USES_MAX   256        /* fetches noted between two looks; more are not */
-#define REFITS     UINT64_MAX /* waiters' key: no UUID is queued */
-#define WORK_ARENA ((size_t)256 * 1024 * 1024)
-#define WAIT_ARENA ((size_t)128 * 1024 * 1024)
-#define OP_ARENA   ((size_t)64 * 1024)
-#define BATCH_FROM 16 /* slices, above which files are synced together */
+#define RETRY_MS     1000
+#define RETRY_MAX_MS 10000
+#define KILLS_MAX    4
+#define OWED_MAX     1024
+#define IDLE_MS      2000 /* how often to look for refits that nobody rings for */
+#define REFITS_MAX   64
+#define USES_MAX     256        /* fetches noted between two looks; more are not */
+#define REFITS       UINT64_MAX /* waiters' key: no UUID is queued */
+#define WORK_ARENA   ((size_t)256 * 1024 * 1024)
+#define WAIT_ARENA   ((size_t)128 * 1024 * 1024)
+#define BATCH_FROM   16 /* slices, above which files are synced together */
 
 struct indexer {
     struct writer *writer;
@@ -69,8 +75,13 @@ struct indexer {
     struct steady_wall steady;    /* its time; the thread's own */
     struct thread thread;
     struct storage_reader *reader;
-    struct arena *arena;     /* of one upload */
-    uint64_t failed_id;      /* the upload that had to wait last; the thread's own */
+    struct arena *arena; /* of one upload */
+    uint64_t failed_id;  /* the upload that had to wait last; the thread's own */
+    uint64_t killed_id;  /* whose child was killed last, and how often in a row */
+    unsigned kills;
+    unsigned failures;          /* rounds in a row in which something failed; the thread's own */
+    struct uuid owed[OWED_MAX]; /* whose stacks are still to be turned back; the thread's own */
+    size_t owed_count;
     struct uuid failed_uuid; /* so of refits */
     char maps_dir[PATH_MAX]; /* the store's symbol maps */
     int stop_fd;             /* an eventfd, readable once the indexer stops */
@@ -148,75 +159,17 @@ enum err indexer_wait_refits(struct indexer *x, void (*done)(void *ctx, enum err
 
 /* --- the database ----------------------------------------------------------------------------- */
 
-static enum err write_state(struct indexer *x, uint64_t id, enum upload_state state,
-                            const char *reason, const struct installed *what, struct error *err)
-{
-    struct write_op *op = write_op_new(WRITE_UPLOAD_STATE, OP_ARENA);
-    if (!op)
-        return error_set(err, ERR_NO_MEMORY, "no memory for a change");
-    op->u.upload_state = (struct op_upload_state){.id = id,
-                                                  .state = state,
-                                                  .reason = reason,
-                                                  .slices = what ? what->slices : NULL,
-                                                  .slice_count = what ? what->count : 0,
-                                                  .now_ms = clock_wall_ms()};
-    enum err rc = writer_call(x->writer, op, err);
-    write_op_free(op);
-    return rc;
-}
-
-/* Turns the stacks of these UUIDs back to pending, chunk by chunk. */
-static enum err repend(struct indexer *x, const struct uuid *uuids, size_t count, bool all_users,
-                       struct error *err)
-{
-    struct write_op *op = count > 0 ? write_op_new(WRITE_REPEND, OP_ARENA) : NULL;
-    enum err rc = ERR_OK;
-    if (count == 0)
-        return ERR_OK;
-    if (!op)
-        return error_set(err, ERR_NO_MEMORY, "no memory for a change");
-    op->u.repend = (struct op_repend){
-        .uuid = uuids[0], .others = uuids + 1, .other_count = count - 1, .all_users = all_users};
-    do {
-        op->u.repend.more = false;
-        op->u.repend.count = 0;
-        rc = writer_call(x->writer, op, err);
-    } while (rc == ERR_OK && op->u.repend.more);
-    write_op_free(op);
-    return rc;
-}
-
 /* What was in use of these UUIDs is lost. */
 static enum err queue_refits(struct indexer *x, const struct installed *what, struct error *err)
 {
-    struct write_op *op = write_op_new(WRITE_REFIT, OP_ARENA);
-    struct uuid *uuids = op ? arena_array(x->arena, what->count + 1, sizeof(*uuids)) : NULL;
-    enum err rc = uuids ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for a change");
-    for (size_t i = 0; rc == ERR_OK && i < what->count; i++) {
-        if (what->refit[i])
-            uuids[op->u.refit.count++] = what->slices[i].uuid;
-    }
-    if (rc == ERR_OK && op->u.refit.count > 0) {
-        op->u.refit.uuids = uuids;
-        rc = writer_call(x->writer, op, err);
-    }
-    write_op_free(op);
-    return rc;
-}
-
-static enum err repend_installed(struct indexer *x, const struct installed *what, struct error *err)
-{
     struct uuid *uuids = arena_array(x->arena, what->count + 1, sizeof(*uuids));
-    enum err rc = uuids ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for a change");
-    for (int replaced = 0; rc == ERR_OK && replaced <= 1; replaced++) {
-        size_t count = 0;
-        for (size_t i = 0; i < what->count; i++) {
-            if (what->slices[i].installed && what->replaced[i] == (replaced != 0))
-                uuids[count++] = what->slices[i].uuid;
-        }
-        rc = repend(x, uuids, count, replaced != 0, err);
+    size_t count = 0;
+    for (size_t i = 0; uuids && i < what->count; i++) {
+        if (what->refit[i])
+            uuids[count++] = what->slices[i].uuid;
     }
-    return rc;
+    return uuids ? index_tell_refits(x->writer, uuids, count, false, err)
+                 : error_set(err, ERR_NO_MEMORY, "no memory for a change");
 }
 
 /* --- one upload ------------------------------------------------------------------------------- */
@@ -235,8 +188,9 @@ static enum err fail_upload(struct indexer *x, const struct upload_row *row,
 {
     struct installed what = {.count = 0};
     enum err rc = index_install_none(slices, count, reason, x->arena, &what, err);
-    if (rc == ERR_OK || rc == ERR_NO_MEMORY) /* what the child told took it all: the reason alone */
-        rc = write_state(x, row->id, UPLOAD_FAILED, reason, &what, err);
+    /* What the child told took it all: the reason alone. */
+    if (rc == ERR_OK || (rc == ERR_NO_MEMORY && x->arena->capped))
+        rc = index_tell_state(x->writer, row->id, UPLOAD_FAILED, reason, &what, err);
     if (rc != ERR_OK)
         return rc;
     char quoted[sizeof(err->text) + 64];
@@ -274,11 +228,11 @@ static enum err finish_upload(struct indexer *x, const struct upload_row *row, c
         return fail_upload(x, row, told->slices, told->slice_count,
                            reason ? reason : "no slice could be indexed", err);
     }
-    rc = repend_installed(x, &what, err);
+    rc = index_tell_installed(x->writer, &what, x->arena, err);
     if (rc == ERR_OK)
         rc = queue_refits(x, &what, err);
     if (rc == ERR_OK)
-        rc = write_state(x, row->id, UPLOAD_INDEXED, note, &what, err);
+        rc = index_tell_state(x->writer, row->id, UPLOAD_INDEXED, note, &what, err);
     if (rc != ERR_OK)
         return rc;
     log_info("upload indexed", "upload=%" PRIu64 " slices=%zu indexed=%zu", row->id, what.count,
@@ -286,9 +240,21 @@ static enum err finish_upload(struct indexer *x, const struct upload_row *row, c
     metrics_add(x->metrics, METRIC_SLICES_INDEXED, (int64_t)what.indexed);
     remove_spool_file(x, row);
     struct error late;
-    if (repend_installed(x, &what, &late) != ERR_OK)
-        log_trouble("stacks may wait for another upload of the same file", row->id, &late);
+    if (index_tell_installed(x->writer, &what, x->arena, &late) != ERR_OK) {
+        log_trouble("stacks wait a little longer", row->id, &late);
+        for (size_t i = 0; i < what.count && x->owed_count < OWED_MAX; i++)
+            x->owed[x->owed_count++] = what.slices[i].uuid;
+    }
     return ERR_OK;
+}
+
+/* Stacks that slipped in while an upload came to its end, and could not be turned back then. */
+static enum err turn_owed(struct indexer *x, struct error *err)
+{
+    enum err rc = index_tell_pending(x->writer, x->owed, x->owed_count, false, err);
+    if (rc == ERR_OK)
+        x->owed_count = 0;
+    return rc;
 }
 
 /* How the child is run. */
@@ -325,37 +291,59 @@ static enum err list_known(struct indexer *x, const char *path, struct error *er
     return rc;
 }
 
-static bool is_upload_s_fault(enum err rc)
+/* The last word on an upload, or its turn comes again? */
+static bool is_verdict(struct indexer *x, uint64_t id, enum err child_rc, bool killed)
 {
-    return rc == ERR_FORMAT || rc == ERR_NOT_FOUND || rc == ERR_LIMIT || rc == ERR_INTERNAL;
+    if (!killed)
+        return child_rc != ERR_OK && !err_is_passing(child_rc);
+    x->kills = x->killed_id == id ? x->kills + 1 : 1;
+    x->killed_id = id;
+    return x->kills == KILLS_MAX;
+}
+
+/* Is the uploaded file there? */
+static enum err find_upload(struct indexer *x, const struct upload_row *row, char *path,
+                            size_t size, bool *ret_there, struct error *err)
+{
+    *ret_there = false;
+    if (!blob_store_spool_path(x->blobs, row->spool_file, path, size))
+        return ERR_OK;
+    *ret_there = access(path, R_OK) == 0;
+    return *ret_there || errno == ENOENT ? ERR_OK
+                                         : error_errno(err, errno, "cannot look at %s", path);
+}
+
+/* Those of system libraries, which the child need not read again. */
+static enum err tell_known(struct indexer *x, const char *work_dir, char known[PATH_MAX],
+                           struct index_child *child, struct error *err)
+{
+    int n = snprintf(known, PATH_MAX, "%s/known.list", work_dir);
+    child->nameless = true;
+    child->known = known;
+    return n > 0 && n < PATH_MAX
+               ? list_known(x, known, err)
+               : error_set(err, ERR_IO, "the path of the work folder is too long");
 }
 
 static enum err run_child(struct indexer *x, const struct upload_row *row, const char *work_dir,
                           struct error *err)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], known[PATH_MAX];
     struct index_child_result told = {.slice_count = 0};
-    if (!blob_store_spool_path(x->blobs, row->spool_file, path, sizeof(path)) ||
-        access(path, R_OK) != 0)
-        return fail_upload(x, row, NULL, 0, "the uploaded file is gone", err);
     struct index_child child = child_of(x);
+    const char *maps = NULL;
+    bool there = false;
+    enum err child_rc = ERR_OK;
+    enum err rc = find_upload(x, row, path, sizeof(path), &there, err);
+    if (rc == ERR_OK && !there)
+        return fail_upload(x, row, NULL, 0, "the uploaded file is gone", err);
     child.upload = path;
     child.out_dir = work_dir;
     memcpy(child.sha256, row->sha256, SHA256_SIZE);
-    enum err rc = ERR_OK;
-    const char *maps = NULL;
-    char known[PATH_MAX];
-    if (row->system) {
-        child.nameless = true;
-        child.known = known;
-        int n = snprintf(known, sizeof(known), "%s/known.list", work_dir);
-        rc = n > 0 && (size_t)n < sizeof(known)
-                 ? list_known(x, known, err)
-                 : error_set(err, ERR_IO, "the path of the work folder is too long");
-        if (rc != ERR_OK)
-            return rc;
-    }
-    rc = index_child_run(&child, x->arena, &told, err);
+    if (rc == ERR_OK && row->system)
+        rc = tell_known(x, work_dir, known, &child, err);
+    if (rc == ERR_OK)
+        rc = child_rc = index_child_run(&child, x->arena, &told, err);
     if (rc == ERR_OK && told.totals.maps > 0) {
         const struct index_restore in = {.reader = x->reader,
                                          .blobs = x->blobs,
@@ -365,9 +353,12 @@ static enum err run_child(struct indexer *x, const struct upload_row *row, const
                                          .child = child_of(x)};
         rc = index_restore(&in, &told, x->arena, &maps, err);
     }
+    const char *note = NULL;
     if (rc == ERR_OK)
-        return finish_upload(x, row, work_dir, &told, index_child_note(&told, maps, x->arena), err);
-    if (!is_upload_s_fault(rc))
+        rc = index_child_note(&told, maps, x->arena, &note, err);
+    if (rc == ERR_OK)
+        return finish_upload(x, row, work_dir, &told, note, err);
+    if (!is_verdict(x, row->id, child_rc, told.killed))
         return rc;
     struct error why = *err;
     return fail_upload(x, row, told.slices, told.slice_count, why.text, err);
@@ -382,7 +373,7 @@ static enum err process(struct indexer *x, uint64_t id, struct error *err)
     if (rc != ERR_OK)
         return rc;
     if (row.state != UPLOAD_INDEXING)
-        rc = write_state(x, id, UPLOAD_INDEXING, NULL, NULL, err);
+        rc = index_tell_state(x->writer, id, UPLOAD_INDEXING, NULL, NULL, err);
     if (rc == ERR_OK)
         rc = blob_store_work_create(x->blobs, work_dir, sizeof(work_dir), err);
     if (rc != ERR_OK)
@@ -394,40 +385,39 @@ static enum err process(struct indexer *x, uint64_t id, struct error *err)
 
 /* --- one refit -------------------------------------------------------------------------------- */
 
-static enum err tell_refitted(struct indexer *x, const struct refitted *r, struct error *err)
+static enum err note_damage(void *ctx, const struct uuid *uuid, struct error *err)
 {
-    struct write_op *op = write_op_new(WRITE_REFITTED, OP_ARENA);
-    if (!op)
-        return error_set(err, ERR_NO_MEMORY, "no memory for a change");
-    op->u.refitted = r->op;
-    enum err rc = writer_call(x->writer, op, err);
-    write_op_free(op);
-    return rc;
+    struct indexer *x = ctx;
+    return index_tell_refits(x->writer, uuid, 1, true, err);
 }
 
 /* Files first, then stacks, then the database, then the stacks that slipped in between; as with an
- * upload. Stacks that were resolved with an index that is lost keep what it said. */
+ * upload. Stacks that were resolved with an index that is lost keep what it said; those of one that was
+ * damaged are resolved anew, once there is another. */
 static enum err refit(struct indexer *x, const struct refit_row *row, struct error *err)
 {
     const struct index_refit in = {.reader = x->reader,
                                    .blobs = x->blobs,
                                    .cache = x->cache,
                                    .layouts = x->layouts,
-                                   .child = child_of(x)};
+                                   .child = child_of(x),
+                                   .heals = note_damage,
+                                   .ctx = x};
     struct refitted r = {.changed = false};
     char text[UUID_TEXT_SIZE];
     enum err rc = index_refit(&in, &row->uuid, x->arena, &r, err);
-    bool turn = r.changed || row->deleted;
-    if (rc == ERR_OK && turn)
-        rc = repend(x, &row->uuid, 1, row->deleted, err);
+    bool all_users = row->deleted || r.healed;
+    /* Though nothing changed: whoever had it looked at failed to read it. */
     if (rc == ERR_OK)
-        rc = tell_refitted(x, &r, err);
+        rc = index_tell_pending(x->writer, &row->uuid, 1, all_users, err);
+    if (rc == ERR_OK)
+        rc = index_tell_refitted(x->writer, &r, err);
     if (rc != ERR_OK)
         return rc;
     metrics_add(x->metrics, METRIC_REFITS, 1);
     log_info("index chosen anew", "uuid=%s slice=%" PRIu64 " made=%d lost=%zu",
              uuid_format(&row->uuid, text), r.op.slice_id, r.made_anew, r.op.lost_count);
-    return turn ? repend(x, &row->uuid, 1, row->deleted, err) : ERR_OK;
+    return index_tell_pending(x->writer, &row->uuid, 1, all_users, err);
 }
 
 /* The next UUID that is queued, after the one that failed last. *ret_more: look again at once. */
@@ -554,6 +544,14 @@ static void note_disk(struct indexer *x, bool failing)
     }
 }
 
+static int64_t pause_after(unsigned failures)
+{
+    int64_t ms = RETRY_MS;
+    for (unsigned i = 1; i < failures && ms < RETRY_MAX_MS; i++)
+        ms *= 2;
+    return ms < RETRY_MAX_MS ? ms : RETRY_MAX_MS;
+}
+
 /* Both queues in turn, so that neither holds the other up. */
 static void *run(void *arg)
 {
@@ -568,8 +566,12 @@ static void *run(void *arg)
         enum err uploads = upload_next(x, &more_uploads, &err);
         enum err keeping = keep(x, &more_keeping, &err);
         note_disk(x, refits == ERR_IO || uploads == ERR_IO || keeping == ERR_IO);
-        if (refits != ERR_OK || uploads != ERR_OK || keeping != ERR_OK)
-            until = clock_mono_ms() + RETRY_MS;
+        enum err owed = turn_owed(x, &err);
+        bool failed = refits != ERR_OK || uploads != ERR_OK || keeping != ERR_OK ||
+                      owed != ERR_OK || blob_store_tidy(x->blobs) > 0;
+        x->failures = failed ? x->failures + 1 : 0;
+        if (failed)
+            until = clock_mono_ms() + pause_after(x->failures);
         else
             until = more_refits || more_uploads || more_keeping ? 0 : clock_mono_ms() + IDLE_MS;
     }

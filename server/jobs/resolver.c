@@ -101,16 +101,16 @@ static bool is_suspect(const struct resolver *r, uint64_t stack_id)
                                            sizeof(r->suspects[0]), compare_ids) != NULL;
 }
 
-/* Is the file to be had, whatever the cache remembers? */
+/* Is the file to be had, whatever the cache remembers? Where nobody could look it is not said to be
+ * gone. */
 static bool index_opens(struct resolver *r, const struct uuid *uuid)
 {
     struct index_ref *ref = NULL;
     struct error ignored;
     index_cache_changed(r->cache, uuid);
-    if (index_cache_acquire(r->cache, uuid, &ref, &ignored) != ERR_OK)
-        return false;
+    enum err rc = index_cache_acquire(r->cache, uuid, &ref, &ignored);
     index_cache_release(r->cache, ref);
-    return true;
+    return rc == ERR_OK || rc == ERR_BUSY || rc == ERR_NO_MEMORY;
 }
 
 /* Marks in `missing` what the database has an index for that cannot be opened: the stack misses it

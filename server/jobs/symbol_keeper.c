@@ -8,6 +8,8 @@
 
 #include "base/log.h"
 #include "server/jobs/index_install.h"
+#include "server/jobs/index_tell.h"
+#include "server/jobs/index_watch.h"
 #include "symbolizer/gsym_read.h"
 
 #define USES_EVERY_MS    600000
@@ -18,6 +20,7 @@
 #define OPENS_AT_ONCE    64
 #define QUICK_AT_ONCE    200 /* indexes opened in a step */
 #define WHOLE_AT_ONCE    2   /* indexes read whole in a step */
+#define WATCH_AT_ONCE    8   /* unfit ones found in a step */
 #define OP_ARENA         ((size_t)1024 * 1024)
 #define CURSOR_SIZE      128
 
@@ -30,6 +33,7 @@ struct symbol_keeper {
     char cursor[CURSOR_SIZE];
     struct uuid uses[USES_MAX];
     size_t use_count;
+    struct index_watch watch;
 };
 
 struct symbol_keeper *symbol_keeper_new(const struct symbol_keeper_parts *parts,
@@ -40,12 +44,16 @@ struct symbol_keeper *symbol_keeper_new(const struct symbol_keeper_parts *parts,
         return NULL;
     k->parts = *parts;
     k->options = *options;
+    index_watch_init(&k->watch, parts->cache, parts->blobs);
     k->uses_at = k->objects_at = k->opens_at = k->patrol_at = INT64_MIN;
     return k;
 }
 
 void symbol_keeper_free(struct symbol_keeper *k)
 {
+    if (!k)
+        return;
+    index_watch_done(&k->watch);
     free(k);
 }
 
@@ -236,28 +244,29 @@ static bool is_fit(const struct symbol_keeper *k, const struct uuid *uuid)
     return rc == ERR_OK || rc == ERR_BUSY || rc == ERR_NO_MEMORY;
 }
 
-static enum err look_at_page(struct symbol_keeper *k, const struct slice_row *rows, size_t count,
-                             bool *ret_unfit, struct error *err)
+static enum err queue_unfit(struct symbol_keeper *k, const struct uuid *uuids, size_t count,
+                            struct error *err)
 {
-    struct write_op *op = new_op(WRITE_REFIT, err);
-    if (!op)
-        return ERR_NO_MEMORY;
-    struct uuid *uuids = arena_array(op->arena, count + 1, sizeof(*uuids));
     char text[UUID_TEXT_SIZE];
+    for (size_t i = 0; i < count; i++)
+        log_warn("index is lost, damaged or of another version", "uuid=%s",
+                 uuid_format(&uuids[i], text));
+    return index_tell_refits(k->parts.writer, uuids, count, false, err);
+}
+
+static enum err look_at_page(struct symbol_keeper *k, const struct slice_row *rows, size_t count,
+                             struct arena *arena, bool *ret_unfit, struct error *err)
+{
+    struct uuid *uuids = arena_array(arena, count + 1, sizeof(*uuids));
     size_t unfit = 0;
     for (size_t i = 0; uuids && i < count; i++) {
-        if (is_fit(k, &rows[i].uuid))
-            continue;
-        uuids[unfit++] = rows[i].uuid;
-        log_warn("index is lost, damaged or of another version", "uuid=%s",
-                 uuid_format(&rows[i].uuid, text));
+        if (!is_fit(k, &rows[i].uuid))
+            uuids[unfit++] = rows[i].uuid;
     }
-    op->u.refit = (struct op_refit){uuids, unfit};
+    if (!uuids)
+        return error_set(err, ERR_NO_MEMORY, "no memory to look at indexes");
     *ret_unfit = unfit > 0;
-    if (unfit > 0)
-        return send(k, op, err);
-    write_op_free(op);
-    return ERR_OK;
+    return queue_unfit(k, uuids, unfit, err);
 }
 
 /* A page of indexes; after the last one the next round is in a while, and reads them whole. */
@@ -270,7 +279,7 @@ static enum err patrol(struct symbol_keeper *k, int64_t mono_ms, struct arena *a
     enum err rc = read_symbols(k->parts.reader, NULL, k->whole ? WHOLE_AT_ONCE : QUICK_AT_ONCE,
                                *k->cursor ? k->cursor : NULL, arena, &rows, &count, &next, err);
     if (rc == ERR_OK)
-        rc = look_at_page(k, rows, count, ret_more, err);
+        rc = look_at_page(k, rows, count, arena, ret_more, err);
     if (rc != ERR_OK)
         return rc;
     snprintf(k->cursor, sizeof(k->cursor), "%s", next ? next : "");
@@ -281,6 +290,19 @@ static enum err patrol(struct symbol_keeper *k, int64_t mono_ms, struct arena *a
     k->whole = true;
     k->patrol_at = k->options.check_ms > 0 ? mono_ms + k->options.check_ms : INT64_MAX;
     return ERR_OK;
+}
+
+/* What readers and the resolver have open, or failed to open. */
+static enum err look_at_used(struct symbol_keeper *k, bool *ret_more, struct error *err)
+{
+    struct uuid unfit[WATCH_AT_ONCE];
+    struct error ignored;
+    size_t count = 0;
+    enum err rc = index_watch_look(&k->watch, unfit, WATCH_AT_ONCE, &count, ret_more, err);
+    enum err told = queue_unfit(k, unfit, count, rc == ERR_OK ? err : &ignored);
+    if (told != ERR_OK)
+        index_watch_forget(&k->watch, unfit, count);
+    return rc == ERR_OK ? told : rc;
 }
 
 /* --- a step ----------------------------------------------------------------------------------- */
@@ -296,6 +318,9 @@ enum err symbol_keeper_step(struct symbol_keeper *k, int64_t wall_ms, int64_t mo
         k->uses[k->use_count++] = used[i];
     if (mono_ms >= k->patrol_at)
         rc = patrol(k, mono_ms, arena, ret_more, err);
+    if (rc == ERR_OK)
+        rc = look_at_used(k, &more, err);
+    *ret_more |= more;
     if (rc == ERR_OK && mono_ms >= k->uses_at) {
         rc = note_uses(k, wall_ms, err);
         k->uses_at = mono_ms + USES_EVERY_MS;

@@ -8,7 +8,8 @@
  *     builds are left alone;
  *   - gives up uploads in pieces that nobody goes on with;
  *   - looks at every index in use: soon after a start whether it is there and of this version, and
- *     once in a while whether it is whole; what is not is queued for a refit (index_refit.h).
+ *     once in a while whether it is whole; those that are used sooner (index_watch.h); what is not
+ *     is queued for a refit (index_refit.h).
  *
  * Invariants: the only one to remove objects, and on the thread that installs them. What is removed is
  * removed before the database says so, so that a crash in between is caught up with.

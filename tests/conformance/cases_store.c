@@ -103,7 +103,7 @@ void suite_lost_indexes(struct suite *s)
     struct uuid uuid = suite_uuid(1);
     uint64_t id = put(s, 1, 1, true, SUITE_NOW);
     struct write_op *op = write_op_new(WRITE_REFIT, 4096);
-    op->u.refit = (struct op_refit){&uuid, 1};
+    op->u.refit = (struct op_refit){&uuid, 1, false};
     suite_apply(s, op);
     ck_assert_uint_eq(refits(s, &queue), 1);
     struct slice_row *rows = rows_of(s, 1, &count);
@@ -125,7 +125,7 @@ void suite_lost_indexes(struct suite *s)
     ck_assert(rows[0].current && !rows[0].lost && !rows[1].lost);
     /* A choice that was overtaken by a deletion changes nothing. */
     op = write_op_new(WRITE_REFIT, 4096);
-    op->u.refit = (struct op_refit){&uuid, 1};
+    op->u.refit = (struct op_refit){&uuid, 1, false};
     suite_apply(s, op);
     op = write_op_new(WRITE_REFITTED, 4096);
     op->u.refitted = (struct op_refitted){.uuid = uuid, .slice_id = 4711};

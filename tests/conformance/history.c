@@ -148,7 +148,7 @@ static struct write_op *make_refit(struct history *h)
     struct uuid *uuids = arena_array(op->arena, 2, sizeof(*uuids));
     uuids[0] = suite_uuid(1 + draw(h, 5));
     uuids[1] = suite_uuid(1 + draw(h, 5));
-    op->u.refit = (struct op_refit){uuids, 2};
+    op->u.refit = (struct op_refit){uuids, 2, draw(h, 2) == 0};
     return op;
 }
 

@@ -156,6 +156,8 @@ START_TEST(signals_and_limits)
     fails("echo 'stack smashing detected' >&2; kill -ABRT $$", ERR_INTERNAL,
           "the indexing process was killed by signal 6 (Aborted): stack smashing detected");
     fails("kill -BUS $$", ERR_INTERNAL, "the indexing process was killed by signal 7 (Bus error)");
+    fails("kill -KILL $$", ERR_NO_MEMORY,
+          "the indexing process was killed; the machine may be short of memory");
     fails("kill -SYS $$", ERR_INTERNAL,
           "the indexing process was killed by signal 31 (Bad system call)");
     fails("kill -XCPU $$", ERR_LIMIT, "indexing took more than 10 s of CPU time");

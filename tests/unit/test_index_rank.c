@@ -25,10 +25,10 @@ static const char *file(const char *name, const void *data, size_t len)
 START_TEST(what_is_richer)
 {
     const struct index_rank rows[] = {
-        {true, 10, 5, 3, 1, 2, NULL, false},    {true, 10, 5, 2, 1, 2, NULL, false},
-        {true, 10, 4, 9, 1, 2, NULL, false},    {true, 9, 99, 99, 1, 2, NULL, false},
-        {false, 99, 99, 99, 1, 2, NULL, false}, {false, 0, 0, 0, 1, 2, NULL, false},
-        {true, 99, 99, 99, 1, 2, NULL, true}, /* of another app */
+        {true, 10, 5, 3, 1, 2, NULL, false, NULL},    {true, 10, 5, 2, 1, 2, NULL, false, NULL},
+        {true, 10, 4, 9, 1, 2, NULL, false, NULL},    {true, 9, 99, 99, 1, 2, NULL, false, NULL},
+        {false, 99, 99, 99, 1, 2, NULL, false, NULL}, {false, 0, 0, 0, 1, 2, NULL, false, NULL},
+        {true, 99, 99, 99, 1, 2, NULL, true, NULL}, /* of another app */
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
@@ -42,6 +42,7 @@ END_TEST
 START_TEST(equals_are_told_apart_by_content)
 {
     static uint8_t big[200000];
+    bool unread = false;
     dir = temp_dir_new();
     const char *a = file("a", "aaaa", 4);
     const char *b = file("b", "aaab", 4);
@@ -50,16 +51,22 @@ START_TEST(equals_are_told_apart_by_content)
     const char *x = file("x", big, sizeof(big));
     big[150000] = 1;
     const char *y = file("y", big, sizeof(big));
-    ck_assert_int_lt(index_file_compare(a, b), 0);
-    ck_assert_int_gt(index_file_compare(b, a), 0);
-    ck_assert_int_eq(index_file_compare(a, same), 0);
-    ck_assert_int_gt(index_file_compare(a, shorter), 0);
-    ck_assert_int_lt(index_file_compare(x, y), 0);
-    ck_assert_int_eq(index_file_compare(y, y), 0);
-    ck_assert_int_lt(index_file_compare(a, "/nowhere"), 0);
-    ck_assert_int_gt(index_file_compare("/nowhere", a), 0);
-    ck_assert_int_gt(index_file_compare(NULL, a), 0);
-    struct index_rank p = {true, 1, 1, 1, 1, 1, a, false};
+    ck_assert_int_lt(index_file_compare(a, b, &unread), 0);
+    ck_assert_int_gt(index_file_compare(b, a, &unread), 0);
+    ck_assert_int_eq(index_file_compare(a, same, &unread), 0);
+    ck_assert_int_gt(index_file_compare(a, shorter, &unread), 0);
+    ck_assert_int_lt(index_file_compare(x, y, &unread), 0);
+    ck_assert_int_eq(index_file_compare(y, y, &unread), 0);
+    ck_assert_int_lt(index_file_compare(a, "/nowhere", &unread), 0);
+    ck_assert_int_gt(index_file_compare("/nowhere", a, &unread), 0);
+    ck_assert_int_gt(index_file_compare(NULL, a, &unread), 0);
+    ck_assert(!unread); /* what is not there was looked for */
+    char longer[400];
+    memset(longer, 'a', sizeof(longer) - 1);
+    longer[sizeof(longer) - 1] = 0;
+    ck_assert_int_lt(index_file_compare(a, longer, &unread), 0);
+    ck_assert(unread);
+    struct index_rank p = {true, 1, 1, 1, 1, 1, a, false, NULL};
     struct index_rank q = p;
     q.path = b;
     ck_assert_int_gt(index_rank_compare(&p, &q), 0); /* the smaller byte wins */
@@ -73,10 +80,12 @@ END_TEST
 START_TEST(what_conflicts)
 {
     dir = temp_dir_new();
-    struct index_rank full = {true, 10, 5, 3, 0x1000, 0x200, file("full", "full", 4), false};
-    struct index_rank other = {true, 8, 5, 3, 0x1000, 0x200, file("other", "othe", 4), false};
-    struct index_rank table = {false, 0, 7, 0, 0x1000, 0x200, file("table", "tabl", 4), false};
-    struct index_rank stripped = {false, 0, 3, 0, 0x1000, 0x200, file("strip", "stri", 4), false};
+    struct index_rank full = {true, 10, 5, 3, 0x1000, 0x200, file("full", "full", 4), false, NULL};
+    struct index_rank other = {true, 8, 5, 3, 0x1000, 0x200, file("other", "othe", 4), false, NULL};
+    struct index_rank table = {false, 0,   7, 0, 0x1000, 0x200, file("table", "tabl", 4),
+                               false, NULL};
+    struct index_rank stripped = {false, 0,   3, 0, 0x1000, 0x200, file("strip", "stri", 4),
+                                  false, NULL};
     struct index_rank elsewhere = table;
     struct index_rank twin = full;
     struct index_rank table2 = table;

@@ -1,5 +1,5 @@
 /* Uploads to index files, with a child that does what the test says, then with the real one.
- * Covers: server/jobs/indexer.c server/jobs/index_install.c */
+ * Covers: server/jobs/indexer.c server/jobs/index_install.c server/jobs/index_tell.c */
 #include "server/jobs/index_install.h"
 #include "server/jobs/indexer.h"
 
@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -270,6 +271,83 @@ START_TEST(whatever_the_child_does_there_is_a_reason)
     ck_assert(folder_is_empty("work"));
     ck_assert(folder_is_empty("symbols"));
     ck_assert_int_eq(metrics_get(rig.metrics, METRIC_UPLOADS_FAILED), 8);
+    teardown();
+}
+END_TEST
+
+/* Until it is indexed or failed. */
+static struct upload_row finish_in_the_end(uint64_t id)
+{
+    struct upload_row row = {.state = UPLOAD_QUEUED};
+    struct error err;
+    while (row.state != UPLOAD_INDEXED && row.state != UPLOAD_FAILED) {
+        indexer_ring(indexer);
+        usleep(20000);
+        arena_reset(&rig.arena);
+        ck_assert_msg(read_upload(rig.reader, id, &rig.arena, &row, &err) == ERR_OK, "%s",
+                      err.text);
+    }
+    return row;
+}
+
+/* By the kernel when memory runs out: once says nothing about the upload. */
+START_TEST(a_killed_child_is_run_again)
+{
+    char script[2048], marks[512];
+    setup();
+    start_indexer();
+    prepare("one", UUID_A, 3, 0x100000000);
+    snprintf(marks, sizeof(marks), "%s/marks", tools);
+    snprintf(script, sizeof(script), "echo x >>%s; [ $(wc -l <%s) -ge 3 ] || kill -KILL $$; %s",
+             marks, marks, slice("one", UUID_A, UUID_A ".gsym", 7, 'a'));
+    ck_assert_int_eq(finish_in_the_end(upload(script)).state, UPLOAD_INDEXED);
+    ck_assert_uint_eq(functions_in_use(UUID_A), 3);
+    struct upload_row row = finish_in_the_end(upload("kill -KILL $$"));
+    ck_assert_int_eq(row.state, UPLOAD_FAILED);
+    ck_assert_str_eq(row.reason,
+                     "the indexing process was killed; the machine may be short of memory");
+    ck_assert(folder_is_empty("work"));
+    ck_assert(folder_is_empty("spool"));
+    teardown();
+}
+END_TEST
+
+START_TEST(without_descriptors_nothing_is_decided)
+{
+    char path[512], link[600];
+    struct uuid a = uuid_of(UUID_A);
+    struct rlimit before;
+    struct error err;
+    enum index_state state = INDEX_OUTDATED;
+    bool plain = false;
+    setup();
+    start_indexer();
+    prepare("one", UUID_A, 3, 0x100000000);
+    finish(upload(slice("one", UUID_A, UUID_A ".gsym", 7, 'a')));
+    snprintf(path, sizeof(path), "%s/one", tools);
+    snprintf(link, sizeof(link), "%s/link", tools);
+    ck_assert_int_eq(symlink(path, link), 0);
+    int next = dup(0);
+    close(next);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct rlimit none = {(rlim_t)next, before.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    enum err rc = index_file_state(path, &a, &state, &err);
+    enum err plain_rc = index_file_is_plain(path, &plain, &err);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert_int_eq(rc, ERR_IO);
+    ck_assert_int_eq(state, INDEX_OUTDATED);
+    ck_assert_int_eq(plain_rc, ERR_OK);
+    ck_assert(plain);
+    ck_assert_int_eq(index_file_is_plain(link, &plain, &err), ERR_OK);
+    ck_assert(!plain);
+    ck_assert_int_eq(index_file_state(path, &a, &state, &err), ERR_OK);
+    ck_assert_int_eq(state, INDEX_SOUND);
+    ck_assert_int_eq(index_file_state("/nowhere", &a, &state, &err), ERR_OK);
+    ck_assert_int_eq(state, INDEX_ABSENT);
+    a = uuid_of(UUID_B);
+    ck_assert_int_eq(index_file_state(path, &a, &state, &err), ERR_OK);
+    ck_assert_int_eq(state, INDEX_DAMAGED);
     teardown();
 }
 END_TEST
@@ -622,4 +700,6 @@ UNIT_MAIN("indexer", a_damaged_index_is_replaced, trouble_is_told_to_who_waits,
           index_files_are_checked, a_bad_slice_fails_alone, the_richest_object_is_used,
           an_index_that_was_lost_is_put_back, one_that_has_to_wait_holds_nobody_up,
           queued_uploads_survive_a_restart, waiting_for_what_is_over_or_never_was,
-          an_upload_whose_file_is_gone, stacks_that_waited_are_pending_again, the_real_program)
+          an_upload_whose_file_is_gone, a_killed_child_is_run_again,
+          without_descriptors_nothing_is_decided, stacks_that_waited_are_pending_again,
+          the_real_program)

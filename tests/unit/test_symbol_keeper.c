@@ -1,11 +1,12 @@
 /* The store is looked after: both clocks are parameters, so no test waits.
- * Covers: server/jobs/symbol_keeper.c server/jobs/index_refit.c */
+ * Covers: server/jobs/symbol_keeper.c server/jobs/index_refit.c server/jobs/index_watch.c */
 #include "server/jobs/symbol_keeper.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -151,6 +152,17 @@ static void keep_index(uint8_t n, uint8_t sha, size_t functions, bool use)
     index_cache_changed(rig.cache, &u);
 }
 
+/* Nobody is told. */
+static void keep_index_quietly(uint8_t n, uint8_t sha, size_t functions)
+{
+    char path[512];
+    uint8_t digest[SHA256_SIZE];
+    struct uuid u = uuid_of(n);
+    sha_of(sha, digest);
+    make_index(n, functions, path);
+    ck_assert_int_eq(blob_store_keep_index(rig.blobs, path, &u, digest, &err), ERR_OK);
+}
+
 static bool object_is_there(uint8_t sha)
 {
     char path[512];
@@ -169,6 +181,16 @@ static size_t functions_in_use(uint8_t n)
     size_t count = gsym_info(index_ref_gsym(ref))->functions;
     index_cache_release(rig.cache, ref);
     return count;
+}
+
+static uint64_t generation_in_use(uint8_t n)
+{
+    struct uuid u = uuid_of(n);
+    struct index_ref *ref = NULL;
+    ck_assert_int_eq(index_cache_acquire(rig.cache, &u, &ref, &err), ERR_OK);
+    uint64_t generation = index_ref_generation(ref);
+    index_cache_release(rig.cache, ref);
+    return generation;
 }
 
 /* --- objects ---------------------------------------------------------------------------------- */
@@ -352,12 +374,76 @@ START_TEST(the_patrol_finds_what_is_lost_and_what_is_damaged)
 }
 END_TEST
 
+START_TEST(what_is_used_is_looked_at_at_once)
+{
+    const struct symbol_keeper_options o = {.check_ms = 0};
+    setup(&o);
+    for (uint8_t i = 1; i <= 3; i++) {
+        add(i, i, 3, true, false, NULL, NOW);
+        keep_index(i, i, 3, true);
+    }
+    damage(1); /* nobody has opened it */
+    while (step(NOW, 0))
+        continue;
+    ck_assert_uint_eq(refits(), 0);
+    ck_assert_uint_eq(functions_in_use(1), 3); /* opening checks little */
+    ck_assert_uint_eq(functions_in_use(2), 3);
+    step(NOW, 1);
+    ck_assert_uint_eq(refits(), 1);
+    step(NOW, 2);
+    ck_assert_uint_eq(refits(), 1);
+    damage(2); /* under whoever has it open */
+    step(NOW, 3);
+    ck_assert_uint_eq(refits(), 2);
+    /* Put back by hand: whoever opened the damaged one opens it anew. */
+    uint64_t before = generation_in_use(2);
+    keep_index_quietly(2, 2, 2);
+    step(NOW, 4);
+    ck_assert_uint_ne(generation_in_use(2), before);
+    ck_assert_uint_eq(functions_in_use(2), 2);
+    teardown();
+}
+END_TEST
+
+START_TEST(a_failure_that_is_over_is_forgotten)
+{
+    const struct symbol_keeper_options o = {.check_ms = 0};
+    char path[512], aside[528];
+    struct uuid u = uuid_of(1);
+    setup(&o);
+    add(1, 1, 3, true, false, NULL, NOW);
+    keep_index(1, 1, 3, true);
+    ck_assert(blob_store_index_path(rig.blobs, &u, path, sizeof(path)));
+    snprintf(aside, sizeof(aside), "%s.aside", path);
+    ck_assert_int_eq(rename(path, aside), 0);
+    write_file(path, "no index", 8);
+    ck_assert_uint_eq(functions_in_use(1), 0);
+    ck_assert_int_eq(rename(aside, path), 0);
+    ck_assert_uint_eq(functions_in_use(1), 0); /* remembered */
+    step(NOW, 0);
+    ck_assert_uint_eq(functions_in_use(1), 3);
+    ck_assert_uint_eq(refits(), 0);
+    teardown();
+}
+END_TEST
+
 /* --- refits ----------------------------------------------------------------------------------- */
 
-static struct refitted refit(uint8_t n)
+static int healed;
+
+static enum err note_healing(void *ctx, const struct uuid *uuid, struct error *e)
+{
+    (void)ctx;
+    (void)e;
+    healed = uuid->bytes[0];
+    return ERR_OK;
+}
+
+static enum err try_refit(uint8_t n, struct refitted *ret)
 {
     struct layouts *layouts = rig.layouts;
-    const struct index_refit in = {.reader = rig.reader,
+    const struct index_refit in = {.heals = note_healing,
+                                   .reader = rig.reader,
                                    .blobs = rig.blobs,
                                    .cache = rig.cache,
                                    .layouts = layouts,
@@ -368,10 +454,15 @@ static struct refitted refit(uint8_t n)
                                              .cpu_s = 60,
                                              .wall_s = 60,
                                              .stop_fd = -1}};
-    struct refitted r;
     struct uuid u = uuid_of(n);
     arena_reset(&rig.arena);
-    ck_assert_msg(index_refit(&in, &u, &rig.arena, &r, &err) == ERR_OK, "%s", err.text);
+    return index_refit(&in, &u, &rig.arena, ret, &err);
+}
+
+static struct refitted refit(uint8_t n)
+{
+    struct refitted r;
+    ck_assert_msg(try_refit(n, &r) == ERR_OK, "%s", err.text);
     struct write_op *op = write_op_new(WRITE_REFITTED, 4096);
     op->u.refitted = r.op;
     rig_apply(&rig, op);
@@ -391,6 +482,62 @@ static const char *script_of(uint8_t n, size_t functions, char out[1024])
              path, text, text, text);
     return out;
 }
+
+static void take_descriptors(struct rlimit *before)
+{
+    int next = dup(0);
+    ck_assert_int_ge(next, 0);
+    close(next);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, before), 0);
+    struct rlimit none = {(rlim_t)next, before->rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+}
+
+START_TEST(without_descriptors_nothing_is_decided)
+{
+    const struct symbol_keeper_options o = {.check_ms = 0};
+    struct rlimit before;
+    struct refitted r;
+    setup(&o);
+    add(1, 1, 3, true, false, NULL, NOW); /* an index, no object */
+    keep_index(1, 1, 3, true);
+    damage(1);
+    take_descriptors(&before);
+    enum err rc = try_refit(1, &r);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert_int_eq(rc, ERR_IO);
+    r = refit(1); /* now it is known */
+    ck_assert_uint_eq(r.op.lost_count, 1);
+    teardown();
+}
+END_TEST
+
+START_TEST(what_a_damaged_index_said_is_taken_back)
+{
+    const struct symbol_keeper_options o = {.check_ms = 0};
+    char script[1024];
+    setup(&o);
+    add(1, 1, 4, true, false, script_of(1, 4, script), NOW);
+    keep_index(1, 1, 4, true);
+    struct refitted r = refit(1);
+    ck_assert(!r.healed && healed == 0);
+    script_of(1, 4, script); /* keep_index() took its file */
+    damage(1);
+    r = refit(1);
+    ck_assert(r.healed && r.made_anew);
+    ck_assert_int_eq(healed, 1);
+    ck_assert_uint_eq(functions_in_use(1), 4);
+    /* Nothing to be had in its place: what it said is kept. */
+    healed = 0;
+    add(2, 2, 3, true, false, NULL, NOW);
+    keep_index(2, 2, 3, true);
+    damage(2);
+    r = refit(2);
+    ck_assert(!r.healed && healed == 0);
+    ck_assert_uint_eq(r.op.lost_count, 1);
+    teardown();
+}
+END_TEST
 
 START_TEST(the_best_that_can_be_had_comes_into_use)
 {
@@ -491,4 +638,6 @@ UNIT_MAIN("symbol_keeper", objects_of_no_use_go, above_the_cap_the_longest_unuse
           many_objects_go_in_steps, objects_of_deleted_uploads_go_at_once, uploads_in_pieces_expire,
           the_patrol_finds_what_is_lost_and_what_is_damaged,
           the_best_that_can_be_had_comes_into_use, an_object_that_gives_nothing_is_lost,
-          a_busy_machine_decides_nothing)
+          a_busy_machine_decides_nothing, what_is_used_is_looked_at_at_once,
+          a_failure_that_is_over_is_forgotten, without_descriptors_nothing_is_decided,
+          what_a_damaged_index_said_is_taken_back)
