@@ -1,11 +1,15 @@
 /*
- * ingest_load - seeded batches for the ingest bench, and a client that sends them.
+ * ingest_load - seeded batches for the ingest benches.
  *
- * Purpose: batches of LOAD_REPORTS reports with LOAD_FRAMES frames; stacks are known ones (drawn by
- * a Zipf law from a pool) or new; images stand in each batch or are named by an image set.
+ * Purpose: batches of LOAD_REPORTS reports with LOAD_FRAMES frames. A report's cause is drawn by a
+ * Zipf law; its stack is one of those the cause is known by, or a new one of the same cause. Frames
+ * of the app lie in real functions (load_images.h), between those of the system. Images stand in
+ * each batch or are named by an image set.
  *
- * Invariants: same seed, same bytes but for the timestamps. Threads: send_load starts its own.
- * Memory: load_make/load_free.
+ * Invariants: same seed and calls, same bytes but for the timestamps. What was made says what a
+ * database has to hold of it.
+ *
+ * Threads: one. Memory: load_make/load_free.
  */
 #ifndef STALLSYM_BENCH_INGEST_LOAD_H
 #define STALLSYM_BENCH_INGEST_LOAD_H
@@ -14,17 +18,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LOAD_CONNECTIONS 16
-#define LOAD_REPORTS     20
-#define LOAD_FRAMES      40
-#define LOAD_IMAGES      250
-#define LOAD_SETS        16    /* launches of the app: each its load addresses */
-#define LOAD_POOL        20000 /* distinct known stacks */
-#define LOAD_TOKEN       "bench-token"
+#include "tests/bench/load_images.h"
+
+#define LOAD_REPORTS 20
+#define LOAD_FRAMES  40
+#define LOAD_SETS    16 /* launches of the app: each its load addresses */
+#define LOAD_CAUSES  500
+#define LOAD_KNOWN   40 /* stacks a cause is known by */
+#define LOAD_POOL    (LOAD_CAUSES * LOAD_KNOWN)
 
 struct load_body {
     char *data;
     size_t len;
+};
+
+/* What was acknowledged, all loads together. */
+struct load_sum {
+    uint64_t reports, stacks, stall_ms;
+    bool known[LOAD_POOL];
 };
 
 struct load {
@@ -34,23 +45,17 @@ struct load {
     size_t bytes;
 };
 
-enum load_images { LOAD_IMAGES_FULL, LOAD_IMAGES_DEFINE, LOAD_IMAGES_NAMED };
+enum load_list { LOAD_IMAGES_FULL, LOAD_IMAGES_DEFINE, LOAD_IMAGES_NAMED };
 
-/* `known`: share of known stacks, 0..1; below 0: every stack of the pool once, in order. */
-struct load load_make(size_t count, size_t first, enum load_images images, double known);
-void load_free(struct load *l);
-
-struct load_times {
-    double seconds, p50_ms, p99_ms;
-    size_t refused; /* answers 503, sent again */
+struct load_plan {
+    const struct load_images *images;
+    struct load_sum *sum;
+    size_t next_batch; /* number of the next one: ids of reports */
+    uint64_t next_new; /* number of the next new stack */
 };
 
-/* Sends all bodies over LOAD_CONNECTIONS connections; each has to be answered 202. */
-struct load_times load_send(uint16_t port, const struct load *l);
-
-/* A counter of /metrics. */
-double load_metric(uint16_t port, const char *name);
-
-void load_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* `known`: share of known stacks, 0 to 1; below 0: every stack of the pool once, in order. */
+struct load load_make(struct load_plan *plan, size_t count, enum load_list list, double known);
+void load_free(struct load *l);
 
 #endif
