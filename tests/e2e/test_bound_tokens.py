@@ -146,6 +146,7 @@ def main():
         answer = d.request('POST', '/v1/symbols?wait=1', DEMO.read_bytes(), {}, token)
         assert answer.status == 200 and OTHER not in answer.body.decode(), answer
         assert answer.json['upload_id'] != upload and '9.8.7' not in answer.body.decode(), answer
+        d.settle() # the stacks of a UUID whose file came again are looked up again
         after = state_of(d, clusters[0])
         for path in before:
             if path != '/v1/symbols':

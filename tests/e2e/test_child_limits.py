@@ -6,7 +6,7 @@ import struct
 import time
 import zipfile
 
-from daemon import Daemon
+from daemon import Daemon, SANITIZER
 
 
 def many_symbols(count):
@@ -37,6 +37,9 @@ CASES = [  # setting, upload, words of the reason
     ('CHILD_FILE_BYTES', '1M', LARGE, ('large', 'file size', 'too big')),
     ('CHILD_WALL_S', '1', HUGE, ('time', 'seconds', 'long')),
 ]
+
+if SANITIZER: # it has address space by the terabyte
+    print('skipped: %s, with a sanitizer' % CASES.pop(0)[0])
 
 for key, value, body, words in CASES:
     with Daemon(env={'STALLSYM_SYMBOLS_' + key: value, 'STALLSYM_SYMBOLS_CHILD_THREADS': '1'}) as d:
