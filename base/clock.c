@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <time.h>
 
+#define TEXT_MS_MIN INT64_C(-62167219200000) /* 0000-01-01 */
+#define TEXT_MS_MAX INT64_C(253402300799999) /* the last of 9999-12-31 */
+
 static int64_t now_ns(clockid_t id)
 {
     struct timespec ts;
@@ -153,11 +156,13 @@ const char *clock_format_day(int32_t day, char out[CLOCK_TEXT_SIZE])
 
 const char *clock_format_rfc3339(int64_t ms, char out[CLOCK_TEXT_SIZE])
 {
+    if (ms < TEXT_MS_MIN || ms > TEXT_MS_MAX)
+        ms = ms < 0 ? TEXT_MS_MIN : TEXT_MS_MAX;
     int32_t day = clock_day(ms);
     int64_t rest = ms - day * CLOCK_DAY_MS;
     char date[CLOCK_TEXT_SIZE];
     clock_format_day(day, date);
-    snprintf(out, CLOCK_TEXT_SIZE, "%.12sT%02d:%02d:%02d.%03dZ", date, (int)(rest / 3600000),
+    snprintf(out, CLOCK_TEXT_SIZE, "%.12sT%02d:%02d:%02d.%03dZ", date, (int)(rest / 3600000 % 24),
              (int)(rest / 60000 % 60), (int)(rest / 1000 % 60), (int)(rest % 1000));
     return out;
 }

@@ -24,7 +24,8 @@ int64_t clock_mono_ns(void);
 /* RFC 3339 section 5.6: date, 'T' or 't' or blank, time, optional fraction, 'Z' or an offset of at
  * most 23:59. Days that do not exist are refused; second 60 is the next minute's second 0. */
 bool clock_parse_rfc3339(const char *text, size_t len, int64_t *ret_ms);
-/* UTC with milliseconds and 'Z'. Returns `out`. */
+/* UTC with milliseconds and 'Z'; what is outside of the years 0 to 9999 is the nearest inside.
+ * Returns `out`. */
 const char *clock_format_rfc3339(int64_t ms, char out[CLOCK_TEXT_SIZE]);
 /* "2026-11-29" of a day number. Returns `out`. */
 const char *clock_format_day(int32_t day, char out[CLOCK_TEXT_SIZE]);

@@ -123,7 +123,8 @@ void jout_hex(struct jout *j, const char *key, uint64_t v)
 void jout_time(struct jout *j, const char *key, int64_t ms)
 {
     char text[CLOCK_TEXT_SIZE];
-    jout_string(j, key, ms == INT64_MIN ? NULL : clock_format_rfc3339(ms, text));
+    bool known = ms != INT64_MIN && ms != INT64_MAX;
+    jout_string(j, key, known ? clock_format_rfc3339(ms, text) : NULL);
 }
 
 void jout_uuid(struct jout *j, const char *key, const struct uuid *uuid)

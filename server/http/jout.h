@@ -39,8 +39,9 @@ void jout_int(struct jout *j, const char *key, int64_t v);
 /* Negative: null. */
 void jout_known(struct jout *j, const char *key, int64_t v);
 void jout_double(struct jout *j, const char *key, double v);
-void jout_hex(struct jout *j, const char *key, uint64_t v);           /* "0x10011a2db" */
-void jout_time(struct jout *j, const char *key, int64_t ms);          /* INT64_MIN: null */
+void jout_hex(struct jout *j, const char *key, uint64_t v); /* "0x10011a2db" */
+void jout_time(struct jout *j, const char *key,
+               int64_t ms); /* INT64_MIN, INT64_MAX (last, first of none): null */
 void jout_uuid(struct jout *j, const char *key, const struct uuid *); /* NULL, nil: null */
 void jout_sha256(struct jout *j, const char *key, const uint8_t *digest);
 /* JSON text that is already right. */

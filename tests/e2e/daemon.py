@@ -9,7 +9,7 @@ PROGRAM = os.environ.get('STALLSYMD', 'build/stallsymd')
 DATA = pathlib.Path(os.environ.get('STALLSYM_DATA', '../shared/data'))
 CASES = DATA.parent / 'research' / 'bugcases'
 SANITIZER = os.environ.get('STALLSYM_SANITIZER') # address, thread: no measuring of time and memory
-SLOW = {None: 1, 'address': 4, 'thread': 10}[SANITIZER]
+SLOW = {None: 1, 'address': 4, 'thread': 10}[SANITIZER] # for what waits
 
 
 def skip(reason):
@@ -70,15 +70,17 @@ class Daemon:
         return self.start()
 
     def __exit__(self, kind, value, trace):
-        status = self.stop() if SANITIZER and kind is None else 0 # leaks are looked for at the end
-        if self.process and self.process.poll() is None:
+        runs, status = self.process and self.process.poll() is None, 0
+        if runs and SANITIZER and kind is None: # leaks are looked for at the end
+            status = self.stop()
+        elif runs:
             self.process.kill()
             self.process.wait()
-        if kind is not None or status > 0:
+        if kind is not None or status:
             sys.stderr.write(self.log.read_text()[-4000:])
         if self.own:
             shutil.rmtree(self.folder, ignore_errors=True)
-        assert status <= 0, 'stopped with status %d' % status
+        assert status == 0, 'stopped with status %d' % status
 
     def request(self, method, path, body=None, headers=None, token=True):
         connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=300)

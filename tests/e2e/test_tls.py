@@ -6,7 +6,7 @@ Covers: server/http/tls.c server/cmd_health.c"""
 import http.client, json, os, pathlib, shutil, signal, socket, ssl, subprocess, sys, tempfile, threading, time, warnings
 
 sys.path.insert(0, os.path.dirname(__file__))
-from daemon import PROGRAM, Answer, Daemon, skip
+from daemon import PROGRAM, SLOW, Answer, Daemon, skip
 from traffic import DEMO, body, report
 
 if not shutil.which('openssl'):
@@ -34,7 +34,7 @@ class TlsDaemon(Daemon):
 
     def connect(self, context=None):
         context = context or ssl.create_default_context(cafile=TRUST)
-        return http.client.HTTPSConnection('127.0.0.1', self.port, timeout=20, context=context)
+        return http.client.HTTPSConnection('127.0.0.1', self.port, timeout=20 * SLOW, context=context)
 
     def request(self, method, path, body=None, headers=None, token=True):
         connection = self.connect()
@@ -56,7 +56,7 @@ def name_of(d):
 
 def health(d):
     env = {**os.environ, **d.env, 'STALLSYM_HTTP_PORT': str(d.port)}
-    return subprocess.run([PROGRAM, 'health'], env=env, capture_output=True, text=True, timeout=20)
+    return subprocess.run([PROGRAM, 'health'], env=env, capture_output=True, text=True, timeout=20 * SLOW)
 
 
 def serves():
@@ -172,7 +172,7 @@ def refused():
         env = {**os.environ, 'STALLSYM_STORAGE_DIR': folder, 'STALLSYM_HTTP_PORT': '0',
                'STALLSYM_TLS_CERTIFICATE': str(certificate), 'STALLSYM_TLS_KEY': str(its_key),
                'STALLSYM_TLS_PRIORITIES': priorities}
-        done = subprocess.run([PROGRAM, 'run'], env=env, capture_output=True, text=True, timeout=20)
+        done = subprocess.run([PROGRAM, 'run'], env=env, capture_output=True, text=True, timeout=20 * SLOW)
         assert done.returncode != 0 and words in done.stderr, (words, done)
 
 

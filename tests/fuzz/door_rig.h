@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "server/http/http_intake.h"
+#include "server/http/http_slots.h"
 #include "server/jobs/overlays.h"
 #include "server/jobs/resolver_worker.h"
 #include "tests/fuzz/fuzz.h"
@@ -84,6 +85,25 @@ enum err readers_submit(struct readers *r, struct read_job *job, struct error *e
     enum err rc = job->run(job, &tools, &own);
     job->done(job, rc, &own);
     return ERR_OK;
+}
+
+enum err http_slots_new(size_t limit, uint32_t timeout_s, struct metrics *metrics,
+                        struct http_slots **ret, struct error *err)
+{
+    (void)limit, (void)timeout_s, (void)metrics, (void)err;
+    *ret = NULL;
+    return ERR_OK;
+}
+
+void http_slots_free(struct http_slots *s)
+{
+    (void)s;
+}
+
+bool http_slots_full(struct http_slots *s)
+{
+    (void)s;
+    return false;
 }
 
 void epochs_ring(struct epochs *e)
@@ -435,6 +455,7 @@ static void rig_start(void)
         .backend = "memory", .retry_days = 3, .daily_values = 1000, .migrate = true};
     static const struct http_options options = {.address = "127.0.0.1",
                                                 .timeout_s = 3600,
+                                                .uploads = 8,
                                                 .body_bytes = 65536,
                                                 .upload_bytes = 65536,
                                                 .buffered_bytes = (size_t)64 << 20,

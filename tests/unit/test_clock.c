@@ -69,6 +69,27 @@ START_TEST(days)
 }
 END_TEST
 
+START_TEST(moments_without_a_text_are_the_nearest)
+{
+    static const struct {
+        int64_t ms;
+        const char *text;
+    } cases[] = {
+        {INT64_MIN, "0000-01-01T00:00:00.000Z"},
+        {-62167219200001, "0000-01-01T00:00:00.000Z"},
+        {-62167219200000, "0000-01-01T00:00:00.000Z"},
+        {-62167219199999, "0000-01-01T00:00:00.001Z"},
+        {253402300799998, "9999-12-31T23:59:59.998Z"},
+        {253402300799999, "9999-12-31T23:59:59.999Z"},
+        {253402300800000, "9999-12-31T23:59:59.999Z"},
+        {INT64_MAX, "9999-12-31T23:59:59.999Z"},
+    };
+    char text[CLOCK_TEXT_SIZE];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        ck_assert_str_eq(clock_format_rfc3339(cases[i].ms, text), cases[i].text);
+}
+END_TEST
+
 START_TEST(local_zone_changes_nothing)
 {
     static const char *const zones[] = {"America/New_York", "Asia/Kolkata", "UTC"};
@@ -83,4 +104,5 @@ START_TEST(local_zone_changes_nothing)
 }
 END_TEST
 
-UNIT_MAIN("clock", rfc3339, days, local_zone_changes_nothing)
+UNIT_MAIN("clock", rfc3339, days, moments_without_a_text_are_the_nearest,
+          local_zone_changes_nothing)

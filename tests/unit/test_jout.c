@@ -51,6 +51,7 @@ START_TEST(values)
     jout_hex(&j, "h", 0x10011a2db);
     jout_time(&j, "t", 1725123445123);
     jout_time(&j, "v", INT64_MIN);
+    jout_time(&j, "z", INT64_MAX);
     jout_uuid(&j, "w", &uuid);
     jout_uuid(&j, "x", &nil);
     jout_uuid(&j, "y", NULL);
@@ -60,7 +61,7 @@ START_TEST(values)
     ck_assert_str_eq(out.data,
                      "{\"u\":18446744073709551615,\"i\":-9223372036854775808,\"k\":null,\"l\":0,"
                      "\"d\":0.5,\"n\":null,\"f\":null,\"h\":\"0x10011a2db\","
-                     "\"t\":\"2024-08-31T16:57:25.123Z\",\"v\":null,"
+                     "\"t\":\"2024-08-31T16:57:25.123Z\",\"v\":null,\"z\":null,"
                      "\"w\":\"0285884D-3DE9-3051-B23A-63B48BF99F35\",\"x\":null,\"y\":null,"
                      "\"s\":\"a\\\"\\\\\\n\\u0001\\ufffd\",\"e\":null}");
     buf_clear(&out);
