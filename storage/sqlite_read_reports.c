@@ -50,7 +50,7 @@ static bool fill_report(sqlite3_stmt *st, struct arena *arena, struct report_row
     refs->finding = flags & REPORT_FLAG_FINDING;
     r->time_ms = sqlite3_column_int64(st, 1);
     r->received_ms = (int64_t)((uint64_t)r->time_ms + (uint64_t)sqlite3_column_int64(st, 2));
-    r->device_time_ms = INT64_MIN;
+    r->device_time_ms = flags & REPORT_FLAG_DEVICE_TIME ? r->time_ms : INT64_MIN;
     r->duration_ms = sql_column_null(st, 3) ? -1 : sqlite3_column_int64(st, 3);
     r->weight = (double)(sqlite3_column_int64(st, 4) + FIGURES_WEIGHT_ONE) / FIGURES_WEIGHT_ONE;
     r->cpu_usage = sql_column_null(st, 5) ? -1 : sqlite3_column_int(st, 5);

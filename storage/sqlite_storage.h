@@ -25,9 +25,11 @@
 #define STACK_RESOLVED 1
 #define STACK_APP      2 /* not a stack: counts the whole app */
 
-/* In reports.flags: the kind; findings are wanted (op_findings.h). */
-#define REPORT_FLAGS_KIND   7
-#define REPORT_FLAG_FINDING 128
+/* In reports.flags: the kind; findings are wanted (op_findings.h); the device told its time, and it is
+ * the report's. */
+#define REPORT_FLAGS_KIND       7
+#define REPORT_FLAG_FINDING     128
+#define REPORT_FLAG_DEVICE_TIME 256
 
 #define OTHER_VALUE "(other)"
 

@@ -24,6 +24,8 @@ struct batch {
     struct stack_budget *budget; /* NULL: all of them may come */
     struct fold *fold;
     struct buf gaps;
+    bool day_noted;
+    int32_t day; /* of receipt, whose first report is noted */
 };
 
 static enum err insert_stack(struct batch *w, struct op_stack *o, int64_t created_ms,
@@ -208,8 +210,9 @@ static enum err insert_extra(struct batch *w, int64_t id, const struct op_report
     if (w->gaps.failed)
         return error_set(err, ERR_NO_MEMORY, "no memory for frame gaps");
     return sql_run(&w->s->conn, SQL_REPORT_EXTRA_INSERT, err, sql_int(id),
-                   sql_int_or_null(r->device_time_ms, INT64_MIN), sql_text(r->stack_skipped),
-                   sql_text(r->tags),
+                   r->device_time_ms == r->time_ms ? sql_null()
+                                                   : sql_int_or_null(r->device_time_ms, INT64_MIN),
+                   sql_text(r->stack_skipped), sql_text(r->tags),
                    r->frame_gap_count ? sql_blob(w->gaps.data, w->gaps.len) : sql_null());
 }
 
@@ -256,11 +259,13 @@ static enum err insert_report(struct batch *w, int64_t id, const struct op_repor
                               const struct report_values *v, int64_t stack_id, struct error *err)
 {
     struct uuid u;
-    bool extra =
-        r->device_time_ms != INT64_MIN || r->stack_skipped || r->tags || r->frame_gap_count > 0;
+    bool told = r->device_time_ms == r->time_ms;
+    bool extra = (r->device_time_ms != INT64_MIN && !told) || r->stack_skipped || r->tags ||
+                 r->frame_gap_count > 0;
     int64_t flags = (int64_t)r->kind | (r->clock_skew ? 8 : 0) | (extra ? 16 : 0) |
                     (r->sample_count ? 32 : 0) | (r->thread_count ? 64 : 0) |
-                    (op_report_wants_finding(r) ? REPORT_FLAG_FINDING : 0);
+                    (op_report_wants_finding(r) ? REPORT_FLAG_FINDING : 0) |
+                    (told ? REPORT_FLAG_DEVICE_TIME : 0);
     enum err rc = sql_run(
         &w->s->conn, SQL_REPORT_INSERT, err, sql_int(id), sql_int(stack_id), sql_int(flags),
         sql_int(r->time_ms), sql_int((int64_t)((uint64_t)r->received_ms - (uint64_t)r->time_ms)),
@@ -304,6 +309,16 @@ static enum err count_report(struct batch *w, const struct op_report *r,
     return rc;
 }
 
+/* Once a batch: the reports of one were received together. */
+static enum err note_day(struct batch *w, int32_t day, int64_t id, struct error *err)
+{
+    if (w->day_noted && w->day == day)
+        return ERR_OK;
+    w->day_noted = true;
+    w->day = day;
+    return sql_run(&w->s->conn, SQL_REPORT_DAY, err, sql_int(day), sql_int(id));
+}
+
 static enum err add_report(struct batch *w, struct op_report *op, struct error *err)
 {
     const struct op_report *r = op;
@@ -320,7 +335,7 @@ static enum err add_report(struct batch *w, struct op_report *op, struct error *
         return rc;
     r = w->budget ? &fitted : op;
     w->s->next_report++;
-    rc = sql_run(&w->s->conn, SQL_REPORT_DAY, err, sql_int(clock_day(r->received_ms)), sql_int(id));
+    rc = note_day(w, clock_day(r->received_ms), id, err);
     if (!rc)
         rc = values_of(w, r, &v, err);
     if (!rc && r->stack != NO_STACK)

@@ -8,6 +8,8 @@
 #include "storage/sqlite_life.h"
 #include "storage/sqlite_tally.h"
 
+#define LOOKED_UP_MAX 32
+
 struct stack_facts {
     int64_t app_id, cluster_id;
     int64_t first_ms, last_ms;
@@ -48,20 +50,43 @@ static enum err facts_of(struct sqlite_storage *s, const struct op_resolution *r
     return rc;
 }
 
-/* An image that was missing has an index by now: the answer is out of date. */
-static enum err any_indexed(struct sqlite_storage *s, const struct op_resolution *r, bool *ret,
-                            struct error *err)
+/* Images of which it is known, within one op, whether there is an index: the stacks of an app miss
+ * the same few. */
+struct looked_up {
+    struct uuid uuid[LOOKED_UP_MAX];
+    bool present[LOOKED_UP_MAX];
+    size_t count; /* all that were; the last ones are kept */
+};
+
+static enum err is_indexed(struct sqlite_storage *s, const struct uuid *uuid,
+                           struct looked_up *seen, bool *ret, struct error *err)
 {
-    *ret = false;
-    for (size_t i = 0; i < r->missing_count - r->gone_count && !*ret; i++) {
-        int64_t present = 0;
-        enum err rc = sql_get(&s->conn, SQL_SYMBOL_PRESENT, 0, &present, err,
-                              sql_blob(&r->missing[i], sizeof(r->missing[i])));
-        if (rc)
-            return rc;
-        *ret = present != 0;
+    int64_t present = 0;
+    for (size_t i = 0; i < seen->count && i < LOOKED_UP_MAX; i++) {
+        if (uuid_equal(uuid, &seen->uuid[i])) {
+            *ret = seen->present[i];
+            return ERR_OK;
+        }
     }
+    enum err rc =
+        sql_get(&s->conn, SQL_SYMBOL_PRESENT, 0, &present, err, sql_blob(uuid, sizeof(*uuid)));
+    if (rc)
+        return rc;
+    const size_t at = seen->count++ % LOOKED_UP_MAX;
+    seen->uuid[at] = *uuid;
+    *ret = seen->present[at] = present != 0;
     return ERR_OK;
+}
+
+/* An image that was missing has an index by now: the answer is out of date. */
+static enum err any_indexed(struct sqlite_storage *s, const struct op_resolution *r,
+                            struct looked_up *seen, bool *ret, struct error *err)
+{
+    enum err rc = ERR_OK;
+    *ret = false;
+    for (size_t i = 0; i < r->missing_count - r->gone_count && !*ret && !rc; i++)
+        rc = is_indexed(s, &r->missing[i], seen, ret, err);
+    return rc;
 }
 
 static bool is_missing(const struct uuid *u, const struct uuid *list, size_t count)
@@ -164,7 +189,8 @@ static enum err move_sums(struct sqlite_storage *s, const struct op_resolution *
 }
 
 static enum err resolve(struct sqlite_storage *s, struct op_resolution *r,
-                        const struct op_resolutions *o, int64_t *ret_left, struct error *err)
+                        const struct op_resolutions *o, struct looked_up *seen, int64_t *ret_left,
+                        struct error *err)
 {
     struct stack_facts facts;
     bool late = false;
@@ -173,7 +199,7 @@ static enum err resolve(struct sqlite_storage *s, struct op_resolution *r,
     *ret_left = 0;
     enum err rc = facts_of(s, r, STACK_PENDING, &facts, err);
     if (!rc && facts.answerable)
-        rc = any_indexed(s, r, &late, err);
+        rc = any_indexed(s, r, seen, &late, err);
     if (rc || !facts.answerable || late)
         return rc;
     const struct cluster_birth birth = {o->rules_version, o->now_ms, facts.cluster_id};
@@ -204,6 +230,7 @@ static enum err resolve(struct sqlite_storage *s, struct op_resolution *r,
 enum err sqlite_write_resolutions(struct sqlite_storage *s, struct write_op *op, struct error *err)
 {
     struct op_resolutions *o = &op->u.resolutions;
+    struct looked_up seen = {.count = 0};
     size_t left_count = 0;
     enum err rc = ERR_OK;
     int64_t *left = arena_array(&s->scratch, o->count + 1, sizeof(*left));
@@ -211,7 +238,7 @@ enum err sqlite_write_resolutions(struct sqlite_storage *s, struct write_op *op,
     if (!left)
         return error_set(err, ERR_NO_MEMORY, "no memory for resolutions");
     for (size_t i = 0; i < o->count && !rc; i++) {
-        rc = resolve(s, &o->items[i], o, &left[left_count], err);
+        rc = resolve(s, &o->items[i], o, &seen, &left[left_count], err);
         o->findings_due |= !rc && o->items[i].applied && sqlite3_changes64(s->conn.db) > 0;
         left_count += !rc && left[left_count] != 0;
     }

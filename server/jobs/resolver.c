@@ -24,6 +24,10 @@
  *     really cannot be had the writer is told so, and does not ask whether it is indexed.
  *   - A commit that fails leaves everything pending: the next pass comes after RETRY_MS.
  *
+ * Load. A pass has costs of its own (facts of images, a transaction to read in, the end of the sums that
+ * the writer gathers), and each commit that brings new stacks rings. Passes therefore begin GATHER_MS
+ * apart: under load a pass takes what came in that time, alone it begins at once.
+ *
  * Nothing is held up by a stack that cannot be resolved: see resolver_worker.h. What the machine had
  * no memory for is tried again by the next pass, after RETRY_MS.
  *
@@ -49,6 +53,7 @@
 #define PAGE_ARENA     ((size_t)512 * 1024 * 1024)
 #define LATE_MAX       4096
 #define RETRY_MS       1000 /* after a failed read or commit */
+#define GATHER_MS      50   /* from the beginning of one pass to that of the next */
 #define SUBMIT_WAIT_MS 20   /* the writer's queue is full: try again */
 #define IDLE_LATE_MAX  3    /* passes in a row that brought nothing but late stacks */
 
@@ -345,6 +350,8 @@ static void run_pass(struct resolver *r, struct pass_result *ret)
             break;
         after = stacks[count - 1].stack_id;
         ret->again = resolve_page(r, stacks, count) || ret->again;
+        if (count < r->options.page) /* what came since has rung */
+            break;
     }
     wait_under_way(r, 0);
     pthread_mutex_lock(&r->lock);
@@ -357,8 +364,8 @@ static void run_pass(struct resolver *r, struct pass_result *ret)
     metrics_add(r->metrics, METRIC_STACKS_LATE, (int64_t)ret->late);
 }
 
-/* Sleeps until rung, stopped or `until` has come. False: stop. */
-static bool wait_for_work(struct resolver *r, int64_t until_mono_ms)
+/* Sleeps until rung, stopped or `until` has come, and on until `begin`. False: stop. */
+static bool wait_for_work(struct resolver *r, int64_t until_mono_ms, int64_t begin_mono_ms)
 {
     pthread_mutex_lock(&r->lock);
     bool due = until_mono_ms == 0;
@@ -368,6 +375,8 @@ static bool wait_for_work(struct resolver *r, int64_t until_mono_ms)
         else
             due = !thread_cond_wait_until(&r->changed, &r->lock, until_mono_ms);
     }
+    while (!r->stopping && clock_mono_ms() < begin_mono_ms)
+        (void)thread_cond_wait_until(&r->changed, &r->lock, begin_mono_ms);
     r->rung = false;
     bool go_on = !r->stopping;
     pthread_mutex_unlock(&r->lock);
@@ -378,9 +387,11 @@ static void *run(void *arg)
 {
     struct resolver *r = arg;
     int64_t until = 0; /* what the last run left is there at start */
+    int64_t begin = 0;
     int idle = 0;
-    while (wait_for_work(r, until)) {
+    while (wait_for_work(r, until, begin)) {
         struct pass_result result;
+        begin = clock_mono_ms() + GATHER_MS;
         run_pass(r, &result);
         idle = result.applied > 0 || !result.again ? 0 : idle + 1;
         if (result.failed || idle > IDLE_LATE_MAX)

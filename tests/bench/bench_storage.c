@@ -120,6 +120,7 @@ static void make_report(struct bench *b, struct arena *arena, struct op_report *
         .cpu_usage = (int32_t)draw(b, 100),
         .memory_usage = 200 + (int32_t)draw(b, 300),
     };
+    r->device_time_ms = r->time_ms;
     report_id_hash("com.example.bench", r->id, r->id_hash);
 }
 

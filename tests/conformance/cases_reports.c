@@ -236,6 +236,12 @@ void suite_report_comes_back_whole(struct suite *s)
         ck_assert(r.stack.pending);
         check_samples(&r);
     }
+    const struct suite_report plain[] = {{.id = "told", .stack = 6}, {.id = "silent", .stack = 7}};
+    suite_apply(s, suite_batch(SUITE_APP, plain, 2));
+    ck_assert_int_eq(read_report(s->reader, NULL, "told", &s->arena, &r, &err), ERR_OK);
+    ck_assert_int_eq(r.device_time_ms, SUITE_NOW);
+    ck_assert_int_eq(read_report(s->reader, NULL, "silent", &s->arena, &r, &err), ERR_OK);
+    ck_assert_int_eq(r.device_time_ms, INT64_MIN);
     ck_assert_int_eq(read_report(s->reader, NULL, "nobody", &s->arena, &r, &err), ERR_NOT_FOUND);
     ck_assert_int_eq(read_report(s->reader, "other", "x", &s->arena, &r, &err), ERR_NOT_FOUND);
 }

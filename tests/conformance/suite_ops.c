@@ -127,6 +127,8 @@ static void fill_report(struct arena *arena, struct op_batch *b, struct op_repor
         .stack_skipped = r->stack == SUITE_NO_STACK ? "cpu_high" : NULL,
         .stack = NO_STACK,
     };
+    if (r->stack % 2 == 0) /* the device told its time */
+        o->device_time_ms = o->time_ms;
     o->received_ms = r->received_ms ? r->received_ms : o->time_ms;
     report_id_hash(b->bundle_id, o->id, o->id_hash);
     if (r->rich)
