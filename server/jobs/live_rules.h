@@ -5,7 +5,8 @@
  * the rules before may go on with the ones it has.
  *
  * Invariants: rule sets that were replaced are kept until the end; there are few (LIVE_RULES_MAX
- * changes in one run, then ERR_LIMIT). A file that cannot be read changes nothing.
+ * changes in one run, then ERR_LIMIT). A file that cannot be read changes nothing. One reload after
+ * the other; no lock is held while `read` and `told` are at work, but they must not reload.
  *
  * Threads: any. Memory: live_rules_new/live_rules_free; takes `rules` over.
  */
