@@ -582,6 +582,43 @@ START_TEST(memory_is_capped)
 }
 END_TEST
 
+/* A body may be let in and then take too much memory to become an op: whatever memory there is, it
+ * takes nothing of the quota when nothing of it comes in. */
+START_TEST(what_fails_takes_no_quota)
+{
+    const struct admission_options options = {.standard = {0, 20, 1}};
+    struct admission *admission = admission_new(&options);
+    struct ingest_limits limits = INGEST_LIMITS_DEFAULT;
+    char body[4000];
+    size_t failed = 0;
+    size_t len =
+        (size_t)snprintf(body, sizeof(body), "{\"app\":{" APP "}," IMAGES ",\"reports\":[");
+    for (int i = 0; i < 20; i++)
+        len += (size_t)snprintf(body + len, sizeof(body) - len,
+                                "%s{\"id\":\"q%d\",\"stack\":[\"0x10040a2db\",%d]}", i ? "," : "",
+                                i, 4096 + i);
+    snprintf(body + len, sizeof(body) - len, "]}");
+    struct ingest_request request = {.body = body,
+                                     .len = strlen(body),
+                                     .media = INGEST_JSON,
+                                     .now_ms = NOW,
+                                     .limits = &limits,
+                                     .admission = admission};
+    for (limits.arena_bytes = 4096; failed < 1000; limits.arena_bytes += 512) {
+        if (ingest_body(&request, &result, &err) == ERR_OK)
+            break;
+        ck_assert_int_eq(err.code, ERR_LIMIT);
+        failed++;
+    }
+    ck_assert_uint_gt(failed, 4);
+    ck_assert_uint_eq(result.reports, 20);
+    ck_assert_uint_eq(result.rejected_count, 0);
+    ingest_give_back(admission, result.op, false);
+    ingest_result_done(&result);
+    admission_free(admission);
+}
+END_TEST
+
 UNIT_MAIN("ingest", batch_object, flat_report_as_documented, one_bad_report_is_refused_alone,
           ndjson_lines_fail_alone, bodies_that_are_no_batch, all_refused_is_no_error,
           bound_token_takes_no_other_app, device_clock, equal_stacks_are_folded,
@@ -590,4 +627,4 @@ UNIT_MAIN("ingest", batch_object, flat_report_as_documented, one_bad_report_is_r
           slide_alone_gives_the_same_stack, image_sets, each_image_set_is_remembered,
           empty_stacks_count_without_one, skipped_stacks_and_frame_drops,
           what_must_not_be_stored_is_dropped, content_id_is_stable, apps_are_kept_apart,
-          deep_stacks_are_cut_at_the_outer_end, memory_is_capped)
+          deep_stacks_are_cut_at_the_outer_end, memory_is_capped, what_fails_takes_no_quota)
