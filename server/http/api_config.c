@@ -202,7 +202,7 @@ static bool read_request(struct http_request *r, json_t *body, struct config_req
                          struct fields *f)
 {
     int64_t based_on = 0;
-    const char *note = fields_text(f, body, "", "note", NOTE_MAX_BYTES);
+    const char *note = fields_prose(f, body, "", "note", NOTE_MAX_BYTES);
     c->has_based_on = fields_int(f, body, "", "based_on", 0, UINT32_MAX, &based_on);
     c->based_on = (uint32_t)based_on;
     c->note = note ? arena_strdup(&r->arena, note) : "";

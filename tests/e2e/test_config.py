@@ -21,7 +21,7 @@ with Daemon() as d:
             first['cooldown_ms'], first['batch_size']) == (800, 500, 8000, 3000, 30000, 20), first
     assert d.request('GET', APP + '/rules').status == 404
 
-    config = {'note': 'less from old devices', 'based_on': 0,
+    config = {'note': 'less from old devices:\n\t"low" ones', 'based_on': 0,
               'defaults': {'slight_sample_rate': 0.05},
               'rules': [
                   {'name': 'beta', 'if': {'version': '>=7.3', 'percentage': 50},
@@ -83,7 +83,7 @@ with Daemon() as d:
             ({'rules': [{'if': {'device': 7}}]}, 'rules[0].if.device'),
             ({'rules': ['x']}, 'rules[0]'), ({'rules': {}}, 'rules'), ({'rule': []}, 'rule'),
             ({'defaults': {'enabled': 1}}, 'defaults.enabled'),
-            ({'rules': [{}] * 101}, 'rules'), ([], ''), ({'note': 'x' * 2000}, 'note')):
+            ({'rules': [{}] * 101}, 'rules'), ([], ''), ({'note': 'x' * 2000}, 'note'), ({'note': 'a\x00b'}, 'note'), ({'note': 'a\x1bb'}, 'note')):
         told = send(d, 'PUT', APP, body, 422)
         assert told['errors'][0]['path'].startswith(place) or place == '', (body, told)
     send(d, 'PUT', APP, b'{"rules":', 400)
