@@ -285,8 +285,8 @@ static enum err fill_threads(struct report_stacks *x, int64_t id, struct report_
 
 /* Whether to go down from the newest report: the fewer reports a cluster has, the further that
  * would be; see queries.sql. */
-static enum err newest_first(struct sqlite_reader *q, uint64_t cluster_id, size_t limit, bool *ret,
-                             struct error *err)
+static enum err newest_first(struct sqlite_reader *q, uint64_t cluster_id, bool deadlock,
+                             size_t limit, bool *ret, struct error *err)
 {
     int64_t span = 0;
     int64_t count = 0;
@@ -295,7 +295,8 @@ static enum err newest_first(struct sqlite_reader *q, uint64_t cluster_id, size_
         return ERR_OK;
     enum err rc = sql_get_values(&q->conn, SQL_REPORT_SPAN, NULL, 0, 0, &span, err);
     if (!rc)
-        rc = sql_get(&q->conn, SQL_CLUSTER_COUNT, 0, &count, err, sql_int((int64_t)cluster_id));
+        rc = sql_get(&q->conn, deadlock ? SQL_CLUSTER_DEADLOCKS : SQL_CLUSTER_COUNT, 0, &count, err,
+                     sql_int((int64_t)cluster_id));
     if (!rc)
         *ret = (double)count * (double)count > (double)limit * (double)span;
     return rc;
@@ -308,8 +309,8 @@ enum err sqlite_report_ids(struct sqlite_reader *q, uint64_t cluster_id,
     struct sql_value values[FILTER_VALUES + 3];
     bool newest = false;
     enum err rc = sqlite_filter_values(q, f, READ_REPORTS, values, err);
-    if (!rc && !f->deadlock)
-        rc = newest_first(q, cluster_id, limit, &newest, err);
+    if (!rc)
+        rc = newest_first(q, cluster_id, f->deadlock, limit, &newest, err);
     if (rc)
         return rc;
     if (values[FILTER_FIRST_ID].number < first)
@@ -317,10 +318,12 @@ enum err sqlite_report_ids(struct sqlite_reader *q, uint64_t cluster_id,
     values[FILTER_VALUES] = sql_int_or_null((int64_t)cluster_id, 0);
     values[FILTER_VALUES + 1] = sql_int(below);
     values[FILTER_VALUES + 2] = sql_int((int64_t)limit);
-    enum sql_query query = f->deadlock ? SQL_REPORTS_DEADLOCKED
-                           : newest    ? SQL_REPORTS_NEWEST
-                                       : SQL_REPORTS_OF_STACKS;
-    sqlite3_stmt *st = sql_bind(&q->conn, query, values, FILTER_VALUES + 3, err);
+    static const enum sql_query queries[2][2] = {
+        {SQL_REPORTS_OF_STACKS, SQL_REPORTS_NEWEST},
+        {SQL_DEADLOCKS_OF_STACKS, SQL_DEADLOCKS_NEWEST},
+    };
+    sqlite3_stmt *st =
+        sql_bind(&q->conn, queries[f->deadlock][newest], values, FILTER_VALUES + 3, err);
     return sqlite_rows(&q->conn, st, sqlite_fill_int, ids, err);
 }
 
