@@ -1,26 +1,20 @@
 /*
- * format_json - JSON bodies and typed fields, for the format_* readers.
+ * format_json - JSON bodies, for the format_* readers.
  *
  * Purpose: loads a body or a line with jansson (strict: duplicate keys, lone surrogates, invalid
  * UTF-8, trailing bytes are refused; integers of 64 bits unsigned are kept by turning them into
- * hexadecimal strings), and reads fields so that every refusal names its place.
+ * hexadecimal strings). What is in it is read by json_fields.h.
  *
- * Invariants: a `struct fields` carries the path to where it is ("reports[7].stack[3]") and the
- * first thing that was wrong; after that every read fails, so a reader checks once. JSON null is
- * the same as a missing field. Texts come out without NUL and control characters or are refused.
- *
- * Threads: one body, one thread. Memory: texts borrow from the JSON tree unless said otherwise.
+ * Threads: one body, one thread. Memory: the caller's.
  */
 #ifndef STALLSYM_INGEST_FORMAT_JSON_H
 #define STALLSYM_INGEST_FORMAT_JSON_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "server/jobs/json_fields.h"
 
 /* Memory a tree may take: real bodies take 4 to 17 bytes for each of theirs, the worst ("{},{},")
  * 79. Without a cap a few kilobytes of gzip'd brackets would be half a gigabyte. */
@@ -30,52 +24,5 @@
 /* ERR_FORMAT with line (of several), column and reason, ERR_LIMIT when it takes too much memory. A byte order
  * mark is skipped. The caller json_decref's. */
 enum err format_json_load(const char *body, size_t len, json_t **ret, struct error *err);
-
-struct fields {
-    struct arena *arena;
-    bool failed;
-    char path[160];
-    char reason[160];
-};
-
-void fields_init(struct fields *f, struct arena *arena);
-/* First refusal wins. `path` is printf-like. Always false. */
-bool fields_refuse(struct fields *f, const char *reason, const char *path, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* `at` is the path of `object` ("" for a report itself); it is only printed on refusal. */
-json_t *fields_get(json_t *object, const char *key);
-/* Refuses members of `object` that are not in `known` (ended by NULL): a misspelt one must not mean
- * the same as a missing one. */
-bool fields_known(struct fields *f, json_t *object, const char *at, const char *const *known);
-/* NULL when missing or refused. Texts longer than `max` bytes are refused. */
-const char *fields_text(struct fields *f, json_t *object, const char *at, const char *key,
-                        size_t max);
-/* The same for what people write: line breaks and tabs may be in it, but nothing that changes the
- * direction of what follows. */
-const char *fields_prose(struct fields *f, json_t *object, const char *at, const char *key,
-                         size_t max);
-/* Numbers: integers, or reals that are finite. False when missing or refused. */
-bool fields_number(struct fields *f, json_t *object, const char *at, const char *key, double min,
-                   double max, double *ret);
-/* 30 and 30.0, not 29.5. */
-bool fields_int(struct fields *f, json_t *object, const char *at, const char *key, int64_t min,
-                int64_t max, int64_t *ret);
-/* What was measured: fractions are rounded. */
-bool fields_rounded(struct fields *f, json_t *object, const char *at, const char *key, int64_t min,
-                    int64_t max, int64_t *ret);
-bool fields_bool(struct fields *f, json_t *object, const char *at, const char *key, bool *ret);
-/* An address or offset: "0x…" (either case), or an integer. */
-bool fields_address(struct fields *f, json_t *object, const char *at, const char *key,
-                    uint64_t *ret);
-json_t *fields_array(struct fields *f, json_t *object, const char *at, const char *key);
-json_t *fields_object(struct fields *f, json_t *object, const char *at, const char *key);
-
-/* Value itself as an address (text, integer, or a real that is a whole number below 2^53); false
- * without refusing when it is none. */
-bool json_address(const json_t *value, uint64_t *ret);
-bool hex_address(const char *text, size_t len, uint64_t *ret);
-/* A text value that may be stored: no NUL, no control characters. */
-bool json_clean_text(const json_t *value, size_t max);
 
 #endif

@@ -1,9 +1,10 @@
 #include "server/jobs/alert_rules.h"
 
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "server/jobs/json_fields.h"
 
 #define NAME_BYTES   100
 #define BUNDLE_BYTES 256
@@ -29,29 +30,13 @@ static const uint64_t MIN_REPORTS[ALERT_KINDS] = {
 
 struct reading {
     struct arena *arena;
-    struct alert_fault *fault;
+    struct fields fields;
     const struct alert_rules *before;
     struct alert_rules *out;
-    bool failed;
     bool no_memory;
 };
 
 /* --- reading values --------------------------------------------------------------------------- */
-
-static bool refuse(struct reading *r, const char *reason, const char *path, ...)
-    __attribute__((format(printf, 3, 4)));
-static bool refuse(struct reading *r, const char *reason, const char *path, ...)
-{
-    va_list args;
-    if (r->failed)
-        return false;
-    r->failed = true;
-    va_start(args, path);
-    vsnprintf(r->fault->path, sizeof(r->fault->path), path, args);
-    va_end(args);
-    snprintf(r->fault->reason, sizeof(r->fault->reason), "%s", reason);
-    return false;
-}
 
 static const char *keep(struct reading *r, const char *text)
 {
@@ -60,65 +45,27 @@ static const char *keep(struct reading *r, const char *text)
     return copy;
 }
 
-static bool only(struct reading *r, json_t *object, const char *at, const char *const *names,
-                 size_t count)
+static bool only(struct reading *r, json_t *object, const char *at, const char *const *names)
 {
-    const char *key;
-    json_t *value;
     if (!json_is_object(object))
-        return refuse(r, "an object is expected", "%s", at);
-    json_object_foreach(object, key, value)
-    {
-        bool known = false;
-        for (size_t i = 0; i < count && !known; i++)
-            known = strcmp(key, names[i]) == 0;
-        if (!known)
-            return refuse(r, "not known here", "%s%s%.60s", at, *at ? "." : "", key);
-    }
-    return true;
-}
-
-static bool is_clean(const char *text, size_t len)
-{
-    for (size_t i = 0; i < len; i++) {
-        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-            return false;
-    }
-    return true;
+        return fields_refuse(&r->fields, "an object is expected", "%s", at);
+    return fields_known(&r->fields, object, at, names);
 }
 
 /* NULL when missing or null. */
 static const char *read_text(struct reading *r, json_t *object, const char *at, const char *key,
                              size_t max)
 {
-    json_t *value = json_object_get(object, key);
-    if (!value || json_is_null(value))
-        return NULL;
-    const char *text = json_string_value(value);
-    size_t len = json_string_length(value);
-    if (!text || len == 0 || len > max || !is_clean(text, len)) {
-        char reason[64];
-        snprintf(reason, sizeof(reason), "a text of 1 to %zu bytes is expected", max);
-        refuse(r, reason, "%s.%s", at, key);
-        return NULL;
-    }
+    const char *text = fields_text(&r->fields, object, at, key, max);
+    if (text && !*text)
+        fields_refuse(&r->fields, "is empty", "%s.%s", at, key);
     return text;
 }
 
 static bool read_number(struct reading *r, json_t *object, const char *at, const char *key,
                         double min, double max, double *ret)
 {
-    json_t *value = json_object_get(object, key);
-    char reason[80];
-    if (!value || json_is_null(value))
-        return true;
-    double v = json_number_value(value);
-    if (json_is_number(value) && v >= min && v <= max) {
-        *ret = v;
-        return true;
-    }
-    snprintf(reason, sizeof(reason), "a number from %g to %g is expected", min, max);
-    return refuse(r, reason, "%s.%s", at, key);
+    return fields_number(&r->fields, object, at, key, min, max, ret) || !r->fields.failed;
 }
 
 static json_t *read_array(struct reading *r, json_t *object, const char *key, size_t max)
@@ -129,7 +76,7 @@ static json_t *read_array(struct reading *r, json_t *object, const char *key, si
         return NULL;
     snprintf(reason, sizeof(reason), "an array of at most %zu is expected", max);
     if (!json_is_array(value) || json_array_size(value) > max) {
-        refuse(r, reason, "%s", key);
+        fields_refuse(&r->fields, reason, "%s", key);
         return NULL;
     }
     return value;
@@ -172,26 +119,27 @@ static bool good_url(const char *url)
 
 static bool read_target(struct reading *r, json_t *json, size_t i)
 {
-    static const char *const members[] = {"name", "kind", "url", "secret"};
+    static const char *const members[] = {"name", "kind", "url", "secret", NULL};
     struct alert_target *t = &r->out->targets[i];
     char at[32], masked[URL_BYTES + 16];
     snprintf(at, sizeof(at), "targets[%zu]", i);
-    if (!only(r, json, at, members, sizeof(members) / sizeof(members[0])))
+    if (!only(r, json, at, members))
         return false;
     const char *name = read_text(r, json, at, "name", NAME_BYTES);
     const char *kind = read_text(r, json, at, "kind", NAME_BYTES);
     const char *url = read_text(r, json, at, "url", URL_BYTES);
     const char *secret = read_text(r, json, at, "secret", SECRET_BYTES);
-    if (r->failed)
+    if (r->fields.failed)
         return false;
     if (!name || !url)
-        return refuse(r, "is missing", "%s.%s", at, name ? "url" : "name");
+        return fields_refuse(&r->fields, "is missing", "%s.%s", at, name ? "url" : "name");
     if (find_target(r->out->targets, i, name))
-        return refuse(r, "another target has this name", "%s.name", at);
+        return fields_refuse(&r->fields, "another target has this name", "%s.name", at);
     while (kind && t->kind < TARGET_KINDS && strcmp(kind, TARGET_NAMES[t->kind]) != 0)
         t->kind++;
     if (t->kind == TARGET_KINDS)
-        return refuse(r, "not one of webhook, slack, feishu, dingtalk", "%s.kind", at);
+        return fields_refuse(&r->fields, "not one of webhook, slack, feishu, dingtalk", "%s.kind",
+                             at);
     const struct alert_target *old =
         r->before ? find_target(r->before->targets, r->before->target_count, name) : NULL;
     if (old) {
@@ -199,13 +147,16 @@ static bool read_target(struct reading *r, json_t *json, size_t i)
         url = strcmp(url, masked) == 0 ? old->url : url;
     }
     if (strstr(url, ALERT_MASK))
-        return refuse(r, "a masked address, and no target of this name has it: give it whole",
-                      "%s.url", at);
+        return fields_refuse(&r->fields,
+                             "a masked address, and no target of this name has it: give it whole",
+                             "%s.url", at);
     if (!good_url(url))
-        return refuse(r, "an http:// or https:// address without user and fragment is expected",
-                      "%s.url", at);
+        return fields_refuse(&r->fields,
+                             "an http:// or https:// address without user and fragment is expected",
+                             "%s.url", at);
     if (secret && strcmp(secret, ALERT_MASK) == 0 && !(secret = old ? old->secret : NULL))
-        return refuse(r, "masked, and there was none: give it whole", "%s.secret", at);
+        return fields_refuse(&r->fields, "masked, and there was none: give it whole", "%s.secret",
+                             at);
     t->name = keep(r, name);
     t->url = keep(r, url);
     t->secret = keep(r, secret);
@@ -217,14 +168,14 @@ static bool read_to(struct reading *r, json_t *value, const char *at, struct tar
     size_t count = json_is_array(value) ? json_array_size(value) : 1;
     if (count == 0 || count > ALERT_RULE_TARGETS ||
         !(json_is_array(value) || json_is_string(value)))
-        return refuse(r, "names of 1 to 10 targets are expected", "%s", at);
+        return fields_refuse(&r->fields, "names of 1 to 10 targets are expected", "%s", at);
     for (size_t i = 0; i < count; i++) {
         json_t *item = json_is_array(value) ? json_array_get(value, i) : value;
         const char *name = json_string_value(item);
         const struct alert_target *t =
             name ? find_target(r->out->targets, r->out->target_count, name) : NULL;
         if (!t)
-            return refuse(r, "no target has this name", "%s[%zu]", at, i);
+            return fields_refuse(&r->fields, "no target has this name", "%s[%zu]", at, i);
         ret->names[ret->count++] = t->name;
     }
     return true;
@@ -238,7 +189,8 @@ static bool read_owners(struct reading *r, json_t *object)
     if (!object || json_is_null(object))
         return true;
     if (!json_is_object(object) || json_object_size(object) > ALERT_OWNERS_MAX)
-        return refuse(r, "an object of at most 500 owners is expected", "%s", "owners");
+        return fields_refuse(&r->fields, "an object of at most 500 owners is expected", "%s",
+                             "owners");
     r->out->owners = arena_array(r->arena, json_object_size(object) + 1, sizeof(*r->out->owners));
     if (!r->out->owners) {
         r->no_memory = true;
@@ -249,7 +201,7 @@ static bool read_owners(struct reading *r, json_t *object)
         struct alert_owner *o = &r->out->owners[r->out->owner_count++];
         snprintf(at, sizeof(at), "owners.%.100s", key);
         if (!*key || strlen(key) > NAME_BYTES)
-            return refuse(r, "an owner's name has 1 to 100 bytes", "%s", at);
+            return fields_refuse(&r->fields, "an owner's name has 1 to 100 bytes", "%s", at);
         o->owner = keep(r, key);
         if (!read_to(r, value, at, &o->to))
             return false;
@@ -266,15 +218,15 @@ static bool read_kinds(struct reading *r, json_t *array, const char *at, uint32_
         return true;
     }
     if (!json_is_array(array) || json_array_size(array) == 0)
-        return refuse(r, "an array of kinds is expected", "%s.alerts", at);
+        return fields_refuse(&r->fields, "an array of kinds is expected", "%s.alerts", at);
     for (size_t i = 0; i < json_array_size(array); i++) {
         enum alert_kind kind;
         const char *name = json_string_value(json_array_get(array, i));
         if (!name || !alert_kind_parse(name, &kind) || kind == ALERT_TEST)
-            return refuse(r,
-                          "not one of new_cluster, spike, regression, symbolication_rate, "
-                          "missing_symbols",
-                          "%s.alerts[%zu]", at, i);
+            return fields_refuse(&r->fields,
+                                 "not one of new_cluster, spike, regression, symbolication_rate, "
+                                 "missing_symbols",
+                                 "%s.alerts[%zu]", at, i);
         *ret |= 1u << kind;
     }
     return true;
@@ -284,7 +236,7 @@ static bool read_rule(struct reading *r, json_t *json, size_t i)
 {
     static const char *const members[] = {"name",         "bundle_id",   "alerts", "owner",
                                           "category",     "min_reports", "factor", "drop",
-                                          "window_hours", "mute",        "to"};
+                                          "window_hours", "mute",        "to",     NULL};
     struct alert_rule *rule = &r->out->rules[i];
     char at[32], to[40];
     double min_reports = 0, hours = WINDOW_HOURS;
@@ -292,7 +244,7 @@ static bool read_rule(struct reading *r, json_t *json, size_t i)
     snprintf(to, sizeof(to), "rules[%zu].to", i);
     rule->factor = FACTOR;
     rule->drop = DROP;
-    if (!only(r, json, at, members, sizeof(members) / sizeof(members[0])))
+    if (!only(r, json, at, members))
         return false;
     rule->name = keep(r, read_text(r, json, at, "name", NAME_BYTES));
     rule->bundle_id = keep(r, read_text(r, json, at, "bundle_id", BUNDLE_BYTES));
@@ -300,9 +252,9 @@ static bool read_rule(struct reading *r, json_t *json, size_t i)
     rule->category = keep(r, read_text(r, json, at, "category", NAME_BYTES));
     json_t *mute = json_object_get(json, "mute");
     if (mute && !json_is_null(mute) && !json_is_boolean(mute))
-        return refuse(r, "true or false is expected", "%s.mute", at);
+        return fields_refuse(&r->fields, "true or false is expected", "%s.mute", at);
     rule->mute = json_is_true(mute);
-    if (r->failed || !read_kinds(r, json_object_get(json, "alerts"), at, &rule->kinds) ||
+    if (r->fields.failed || !read_kinds(r, json_object_get(json, "alerts"), at, &rule->kinds) ||
         !read_number(r, json, at, "min_reports", 1, REPORTS_MAX, &min_reports) ||
         !read_number(r, json, at, "factor", 1.5, 1000, &rule->factor) ||
         !read_number(r, json, at, "drop", 0.01, 1, &rule->drop) ||
@@ -315,19 +267,21 @@ static bool read_rule(struct reading *r, json_t *json, size_t i)
                 (json_is_array(targets) && json_array_size(targets) == 0);
     if (!none)
         return read_to(r, targets, to, &rule->to);
-    return rule->mute || refuse(r, "is missing (a rule that sends nothing is \"mute\")", "%s", to);
+    return rule->mute ||
+           fields_refuse(&r->fields, "is missing (a rule that sends nothing is \"mute\")", "%s",
+                         to);
 }
 
 static bool read_all(struct reading *r, json_t *root)
 {
-    static const char *const members[] = {"revision", "targets",    "owners",
-                                          "rules",    "updated_at", "updated_by"};
+    static const char *const members[] = {"revision",   "targets",    "owners", "rules",
+                                          "updated_at", "updated_by", NULL};
     struct alert_rules *out = r->out;
-    if (!only(r, root, "", members, sizeof(members) / sizeof(members[0])))
+    if (!only(r, root, "", members))
         return false;
     json_t *targets = read_array(r, root, "targets", ALERT_TARGETS_MAX);
     json_t *rules = read_array(r, root, "rules", ALERT_RULES_MAX);
-    if (r->failed)
+    if (r->fields.failed)
         return false;
     out->targets = arena_array(r->arena, json_array_size(targets) + 1, sizeof(*out->targets));
     out->rules = arena_array(r->arena, json_array_size(rules) + 1, sizeof(*out->rules));
@@ -355,7 +309,7 @@ enum err alert_rules_read(const char *text, size_t len, const struct alert_rules
                           struct error *err)
 {
     struct alert_rules out = {0};
-    struct reading r = {.arena = arena, .fault = fault, .before = before, .out = &out};
+    struct reading r = {.arena = arena, .before = before, .out = &out};
     json_error_t why;
     json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
     memset(fault, 0, sizeof(*fault));
@@ -366,12 +320,16 @@ enum err alert_rules_read(const char *text, size_t len, const struct alert_rules
             err->line = (unsigned)(why.line > 0 ? why.line : 0);
         return rc;
     }
+    fields_init(&r.fields, arena);
     bool good = read_all(&r, root);
     json_decref(root);
     if (r.no_memory)
         return error_set(err, ERR_NO_MEMORY, "no memory for rules of alerts");
-    if (!good)
+    if (!good) {
+        snprintf(fault->path, sizeof(fault->path), "%s", r.fields.path);
+        snprintf(fault->reason, sizeof(fault->reason), "%s", r.fields.reason);
         return error_set(err, ERR_INVALID, "%s: %s", fault->path, fault->reason);
+    }
     *ret = out;
     return ERR_OK;
 }

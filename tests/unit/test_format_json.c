@@ -1,3 +1,4 @@
+/* Covers: server/jobs/json_fields.c */
 #include "server/ingest/format_json.h"
 
 #include <stdio.h>
