@@ -237,6 +237,8 @@ enum err mem_write_protect(struct mem_storage *m, struct write_op *op, struct er
         mem_remove(s, protecteds, at);
     if (o->existed || !o->on)
         return ERR_OK;
+    if (s->protecteds_count >= PROTECTED_MAX)
+        return error_set(err, ERR_LIMIT, "%d builds are protected already", PROTECTED_MAX);
     struct mem_protected *p = mem_add(s, protecteds);
     if (!p)
         return mem_no_memory(err);

@@ -53,7 +53,11 @@ struct op_objects {
     int64_t now_ms;
 };
 
-/* A build that retention leaves alone; "" is any, one at least is given. */
+/* Builds that may be protected: the list is answered, and looked through, as a whole. */
+#define PROTECTED_MAX 10000
+
+/* A build that retention leaves alone; "" is any, one at least is given. ERR_LIMIT: there are
+ * PROTECTED_MAX. */
 struct op_protect {
     const char *bundle_id, *version, *build, *os_build;
     bool on; /* false: not protected any more */

@@ -17,8 +17,16 @@ enum err sqlite_queue_refit(struct sqlite_storage *s, const struct uuid *uuid, b
 enum err sqlite_protect(struct sqlite_storage *s, const char *bundle_id, const char *version,
                         const char *build, const char *os_build, int64_t now_ms, struct error *err)
 {
-    return sql_run(&s->conn, SQL_PROTECT, err, sql_text(bundle_id), sql_text(version),
-                   sql_text(build), sql_text(os_build), sql_int(now_ms));
+    int64_t there = 1;
+    enum err rc =
+        sql_run(&s->conn, SQL_PROTECT, err, sql_text(bundle_id), sql_text(version), sql_text(build),
+                sql_text(os_build), sql_int(now_ms), sql_int(PROTECTED_MAX));
+    if (!rc && sqlite3_changes(s->conn.db) == 0)
+        rc = sql_get(&s->conn, SQL_PROTECTED_THERE, 0, &there, err, sql_text(bundle_id),
+                     sql_text(version), sql_text(build), sql_text(os_build));
+    if (!rc && there == 0)
+        rc = error_set(err, ERR_LIMIT, "%d builds are protected already", PROTECTED_MAX);
+    return rc;
 }
 
 /* --- uploads and their indexes ---------------------------------------------------------------- */

@@ -263,7 +263,10 @@ static void answer_failure(struct piece *p, enum err rc, const struct error *err
     piece_give(p);
     if (rc == ERR_CONFLICT)
         piece_tell_offset(r, p->row.received);
-    if (rc == ERR_CONFLICT || rc == ERR_LIMIT)
+    if (rc == ERR_LIMIT &&
+        p->row.received == p->row.size) /* whole; its build cannot be protected */
+        http_problem(r, 409, "%s", own.text);
+    else if (rc == ERR_CONFLICT || rc == ERR_LIMIT)
         http_reply_error(r, &own);
     else
         http_reply_failure(r, &own);

@@ -57,7 +57,9 @@ static void written(struct http_request *r, struct write_op *op, enum err rc,
                     const struct error *err)
 {
     const struct op_protect *o = &op->u.protect;
-    if (rc != ERR_OK)
+    if (rc == ERR_LIMIT)
+        http_problem(r, 409, "%s", err->text);
+    else if (rc != ERR_OK)
         http_reply_failure(r, err);
     else if (!o->on && !o->existed)
         http_problem(r, 404, "this build is not protected");

@@ -42,7 +42,10 @@ static void remove_files(struct http_request *r)
 static void fail(struct http_request *r, const struct error *err)
 {
     remove_files(r);
-    http_reply_failure(r, err);
+    if (err->code == ERR_LIMIT) /* of builds that are protected */
+        http_problem(r, 409, "%s", err->text);
+    else
+        http_reply_failure(r, err);
     http_finish(r);
 }
 

@@ -70,8 +70,12 @@ WHERE id = ?1 AND uuid = ?2;
 
 -- name: protect
 INSERT INTO protected_builds (bundle_id, version, build, os_build, created_ms)
-VALUES (?1, ?2, ?3, ?4, ?5)
+SELECT ?1, ?2, ?3, ?4, ?5 WHERE (SELECT count(*) FROM protected_builds) < ?6
 ON CONFLICT DO NOTHING;
+
+-- name: protected_there
+SELECT count(*) FROM protected_builds
+WHERE bundle_id = ?1 AND version = ?2 AND build = ?3 AND os_build = ?4;
 
 -- name: unprotect
 DELETE FROM protected_builds WHERE bundle_id = ?1 AND version = ?2 AND build = ?3 AND os_build = ?4;

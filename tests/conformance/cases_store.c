@@ -1,5 +1,6 @@
 /* The symbol store: objects, refits, protected builds, uploads in pieces. */
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/conformance/suite.h"
@@ -150,6 +151,36 @@ static void protect(struct suite *s, const char *bundle_id, const char *version,
     suite_apply_keep(s, op);
     ck_assert_int_eq(op->u.protect.existed, existed);
     write_op_free(op);
+}
+
+void suite_protected_builds_have_a_cap(struct suite *s)
+{
+    struct protected_row *rows;
+    size_t count = 0;
+    struct error err = {0};
+    char version[16];
+    struct write_op *op = write_op_new(WRITE_PROTECT, 4096);
+    suite_expect(storage_begin(s->storage, &err), &err);
+    for (int i = 0; i < PROTECTED_MAX; i++) {
+        snprintf(version, sizeof(version), "%d", i);
+        op->u.protect = (struct op_protect){SUITE_APP, version, "", "", true, SUITE_NOW, false};
+        suite_expect(storage_apply(s->storage, op, &err), &err);
+    }
+    suite_expect(storage_commit(s->storage, &err), &err);
+    op->u.protect = (struct op_protect){SUITE_APP, "more", "", "", true, SUITE_NOW, false};
+    ck_assert_int_eq(suite_try(s, op, &err), ERR_LIMIT);
+    protect(s, SUITE_APP, "7", true, true); /* again is not more */
+    write_op_free(op);
+    op = suite_upload(90, SUITE_NOW);
+    op->u.upload.bundle_id = SUITE_APP;
+    op->u.upload.version = "other";
+    op->u.upload.protect = true;
+    ck_assert_int_eq(suite_try(s, op, &err), ERR_LIMIT);
+    write_op_free(op);
+    protect(s, SUITE_APP, "7", false, true);
+    protect(s, SUITE_APP, "more", true, false);
+    ck_assert_int_eq(read_protected(s->reader, NULL, &s->arena, &rows, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, PROTECTED_MAX);
 }
 
 void suite_objects_and_their_use(struct suite *s)
