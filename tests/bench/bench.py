@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""P1 to P11, P13 and the Swift demangler: every figure beside its peer, measured in the same run (alternating, medians).
+"""P1 to P16 and the Swift demangler: every figure beside its peer, measured in the same run (alternating, medians).
 
 usage: bench.py BUILD [--quick]
 
@@ -8,7 +8,7 @@ Needs llvm-gsymutil and llvm-symbolizer. The large dSYM (45 MB, C++ and Objectiv
 left out, saying so, where it cannot be had; real dSYMs come from ../shared/data where present, else
 from the build's own fixtures. P11 runs $STALLSYM_BENCH_SECONDS for each of its two kinds (120; the goal
 speaks of 600). P13 is run on $STALLSYM_BENCH_READS reports (1,000,000; the goal speaks of
-10,000,000)."""
+10,000,000), P14 with $STALLSYM_BENCH_STORED (1,000,000; the goal speaks of 10,000,000 also)."""
 import json, os, pathlib, random, shutil, statistics, struct, subprocess, sys, tarfile, tempfile, time, zipfile
 
 build = pathlib.Path(sys.argv[1])
@@ -185,6 +185,11 @@ def main():
     seconds = os.environ.get('STALLSYM_BENCH_SECONDS', '5' if quick else '120')
     subprocess.run([build / 'bench/bench_ingest', program, '--batches', '500' if quick else '3000',
                     '--seconds', seconds, '--symbols', *app_objects()], check=True)
+    stored = os.environ.get('STALLSYM_BENCH_STORED', '100000' if quick else '1000000')
+    subprocess.run([build / 'bench/bench_growth', program, '--batches', '200' if quick else '1000',
+                    '--stored', stored, '--indexes', '100' if quick else '1000',
+                    '--gigabytes', '0.2' if quick else '5', '--symbols', *app_objects()], check=True)
+    subprocess.run([build / 'bench/bench_storage', '40000' if quick else '200000'], check=True)
     subprocess.run([str(build / 'bench/bench_flame'), '10000' if quick else '100000'], check=True)
     reads = os.environ.get('STALLSYM_BENCH_READS', '50000' if quick else '1000000')
     subprocess.run([str(build / 'bench/bench_reads'), reads], check=True)

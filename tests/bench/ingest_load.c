@@ -104,7 +104,8 @@ static void put_report(struct load_plan *plan, struct buf *b, size_t report, siz
                "{\"id\":\"%016llx%08zx\",\"kind\":\"stall\",\"timestamp\":%lld,"
                "\"duration_ms\":%u,\"page\":\"Page%u\",\"cpu_usage\":%u,\"memory_usage\":%u,"
                "\"stack\":[",
-               (unsigned long long)random64(), report, (long long)clock_wall_ms(), duration,
+               (unsigned long long)random64(), report,
+               (long long)(plan->now_ms ? plan->now_ms : clock_wall_ms()), duration,
                (unsigned)(random64() % 30), (unsigned)(random64() % 100),
                (unsigned)(100 + random64() % 400));
     const struct stack_id id = pick_stack(plan, known, report);

@@ -52,6 +52,7 @@ struct load_plan {
     struct load_sum *sum;
     size_t next_batch; /* number of the next one: ids of reports */
     uint64_t next_new; /* number of the next new stack */
+    int64_t now_ms;    /* of the reports; 0: now */
 };
 
 /* `known`: share of known stacks, 0 to 1; below 0: every stack of the pool once, in order. */

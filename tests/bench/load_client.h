@@ -34,8 +34,9 @@ int load_get_status(uint16_t port, const char *path);
 double load_number(uint16_t port, const char *path, const char *name);
 /* A counter of /metrics. */
 double load_metric(uint16_t port, const char *name);
-/* Uploads a symbol file and waits for its index. */
+/* Uploads a symbol file, or an archive of them, and waits for the indexes. */
 void load_upload(uint16_t port, const char *file);
+void load_upload_bytes(uint16_t port, const char *what, const void *data, size_t len);
 /* Waits until no stack is pending; seconds. */
 double load_settle(uint16_t port);
 

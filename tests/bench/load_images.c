@@ -18,6 +18,7 @@ static void read_one(struct load_image *image, const char *path)
     const struct gsym_info *info = gsym_info(index.gsym);
     const char *name = strrchr(path, '/');
     snprintf(image->name, sizeof(image->name), "%s", name ? name + 1 : path);
+    image->file = path;
     image->uuid = info->uuid;
     image->of_app = true;
     image->size = info->text_size;

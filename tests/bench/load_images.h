@@ -21,10 +21,11 @@
 
 struct load_image {
     struct uuid uuid;
+    const char *file; /* of images of the app */
     char name[64];
     bool of_app;
     uint64_t size;
-    uint32_t *offsets; /* of images of the app */
+    uint32_t *offsets; /* of images of the app, too */
     size_t offset_count;
 };
 

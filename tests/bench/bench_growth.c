@@ -1,0 +1,226 @@
+/*
+ * bench_growth - P14 and P16: what is stored already, and how long a start takes with it.
+ *
+ * usage: bench_growth STALLSYMD [--stored N,N...] [--batches N] [--indexes N] [--gigabytes G]
+ *                     --symbols FILE...
+ *
+ * P14: rate and latency of P8b's load on an empty database and after each number of stored reports,
+ * medians of ROUNDS. They are written by the storage library alone, received over the days before
+ * now. P16: on that database, made as large as asked for, with so many indexes: from the start of
+ * the process until /readyz says 200.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "tests/bench/load_stand.h"
+#include "tests/support/files.h"
+
+#define ROUNDS       5
+#define STORED_MAX   8
+#define STORED_DAYS  20
+#define FILL_BATCHES 1000 /* made at a time */
+#define FILL_GROUP   32
+#define P14_GOAL     0.7
+#define P16_GOAL     300.0
+#define UPLOAD_FILES 100 /* in one archive */
+#define TAR_BLOCK    512
+
+struct bench {
+    const char *program;
+    struct load_app app;
+    size_t batches;
+    uint64_t stored[STORED_MAX];
+    size_t stored_count;
+    size_t indexes;
+    double gigabytes;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double values[ROUNDS])
+{
+    qsort(values, ROUNDS, sizeof(values[0]), by_value);
+    return values[ROUNDS / 2];
+}
+
+/* Reports a second; what is sent is stored, too. */
+static double measure(struct stand *st, size_t batches, double *ret_p99_ms)
+{
+    double rates[ROUNDS], p99[ROUNDS];
+    for (size_t i = 0; i < ROUNDS; i++) {
+        struct load load = load_make(&st->plan, batches, LOAD_IMAGES_NAMED, 0.9);
+        const struct load_times t = load_send(st->daemon.port, &load, 0);
+        rates[i] = (double)load.reports / t.seconds;
+        p99[i] = t.p99_ms;
+        load_settle(st->daemon.port);
+        load_free(&load);
+    }
+    *ret_p99_ms = median(p99);
+    return median(rates);
+}
+
+static struct load_storage *open_stored(const struct stand *st)
+{
+    char path[400];
+    snprintf(path, sizeof(path), "%s/stallsym.db", st->daemon.data);
+    return load_storage_open(path, false);
+}
+
+/* Until so many are stored; the daemon does not run. */
+static void store_until(struct stand *st, uint64_t reports)
+{
+    struct load_storage *s = open_stored(st);
+    const int64_t now = clock_wall_ms();
+    while (st->plan.sum->reports < reports) {
+        const double share = (double)st->plan.sum->reports / (double)reports;
+        st->plan.now_ms = now - (int64_t)((1 - share) * STORED_DAYS * CLOCK_DAY_MS);
+        struct load load = load_make(&st->plan, FILL_BATCHES, LOAD_IMAGES_NAMED, 0.9);
+        load_storage_apply(s, &load, FILL_GROUP, st->plan.now_ms);
+        load_free(&load);
+    }
+    st->plan.now_ms = 0;
+    load_storage_close(s);
+}
+
+static void run_growth(const struct bench *b, struct stand *st)
+{
+    double empty_p99 = 0;
+    const double empty = measure(st, b->batches, &empty_p99);
+    printf("P14   P8b with %llu reports stored: %.0f reports/s, p99 %.1f ms\n",
+           (unsigned long long)st->plan.sum->reports, empty, empty_p99);
+    for (size_t i = 0; i < b->stored_count; i++) {
+        double p99 = 0;
+        load_daemon_end(&st->daemon);
+        store_until(st, b->stored[i]);
+        load_daemon_again(&st->daemon, b->program);
+        load_settle(st->daemon.port);
+        const double megabytes = load_daemon_disk(&st->daemon) / 1e6;
+        const uint64_t stored = st->plan.sum->reports;
+        const double rate = measure(st, b->batches, &p99);
+        printf("P14   P8b with %llu reports stored, %.0f MB: %.0f reports/s, p99 %.1f ms; ratio "
+               "%.2f (goal >= %.2f)\n",
+               (unsigned long long)stored, megabytes, rate, p99, rate / empty, P14_GOAL);
+        fflush(stdout);
+    }
+    stand_check(st);
+}
+
+static void put_member(struct buf *out, const struct load_image *image, const struct mapped *m,
+                       size_t number)
+{
+    char header[TAR_BLOCK] = "";
+    unsigned sum = 0;
+    snprintf(header, 100, "%zu/%s", number, image->name);
+    snprintf(header + 100, 8, "%07o", 0644u);
+    snprintf(header + 124, 12, "%011zo", m->size);
+    snprintf(header + 136, 12, "%011o", 0u);
+    memset(header + 148, ' ', 8);
+    header[156] = '0';
+    snprintf(header + 257, 6, "ustar");
+    memcpy(header + 263, "00", 2);
+    for (size_t i = 0; i < sizeof(header); i++)
+        sum += (unsigned char)header[i];
+    snprintf(header + 148, 8, "%06o", sum);
+    buf_put(out, header, sizeof(header));
+    const size_t at = out->len;
+    buf_put(out, m->data, m->size);
+    /* Another build: its UUID differs. */
+    uint8_t *place = out->failed ? NULL
+                                 : memmem((uint8_t *)out->data + at, m->size, image->uuid.bytes,
+                                          sizeof(image->uuid.bytes));
+    if (!place)
+        load_die("%s: no UUID in it", image->name);
+    memcpy(place, &number, sizeof(number));
+    static const char zeros[TAR_BLOCK];
+    buf_put(out, zeros, (TAR_BLOCK - m->size % TAR_BLOCK) % TAR_BLOCK);
+}
+
+/* So many builds of the app's smallest image. */
+static void make_indexes(const struct bench *b, const struct stand *st)
+{
+    const struct load_image *image = &b->app.images.items[b->app.images.app_count - 1];
+    struct mapped m = {NULL, 0};
+    if (!map_file(image->file, &m))
+        load_die("no file %s", image->file);
+    for (size_t done = 0; done < b->indexes;) {
+        struct buf out;
+        buf_init(&out, (size_t)1 << 30);
+        for (size_t i = 0; i < UPLOAD_FILES && done < b->indexes; i++)
+            put_member(&out, image, &m, ++done);
+        static const char end[2 * TAR_BLOCK];
+        buf_put(&out, end, sizeof(end));
+        load_upload_bytes(st->daemon.port, image->name, out.data, out.len);
+        buf_done(&out);
+    }
+    unmap_file(&m);
+}
+
+static void run_start(const struct bench *b, struct stand *st)
+{
+    double ms[ROUNDS];
+    make_indexes(b, st);
+    const double indexes = load_number(st->daemon.port, "/v1/stats", "symbol_files");
+    if (indexes < (double)b->indexes)
+        load_die("%.0f indexes of %zu", indexes, b->indexes);
+    load_daemon_end(&st->daemon);
+    struct load_storage *s = open_stored(st);
+    load_storage_fill(s, b->gigabytes * 1e9 - load_daemon_disk(&st->daemon));
+    load_storage_close(s);
+    for (size_t i = 0; i < ROUNDS; i++) {
+        load_daemon_again(&st->daemon, b->program);
+        ms[i] = st->daemon.ready_ms;
+        load_daemon_end(&st->daemon);
+    }
+    printf("P16   start with %.0f indexes and a database of %.2f GB: ready after %.0f ms (goal <= "
+           "%.0f)\n",
+           indexes, load_daemon_disk(&st->daemon) / 1e9, median(ms), P16_GOAL);
+}
+
+static void read_stored(struct bench *b, const char *text)
+{
+    b->stored_count = 0;
+    while (*text && b->stored_count < STORED_MAX) {
+        char *end = NULL;
+        b->stored[b->stored_count++] = strtoull(text, &end, 10);
+        text = *end ? end + 1 : end;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct bench b = {
+        .batches = 1000, .stored = {100000}, .stored_count = 1, .indexes = 1000, .gigabytes = 5};
+    char **files = NULL;
+    struct stand st;
+    b.program = argc > 1 ? argv[1] : NULL;
+    for (int i = 2; i + 1 < argc && !files; i += 2) {
+        if (strcmp(argv[i], "--batches") == 0)
+            b.batches = strtoul(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--stored") == 0)
+            read_stored(&b, argv[i + 1]);
+        else if (strcmp(argv[i], "--indexes") == 0)
+            b.indexes = strtoul(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--gigabytes") == 0)
+            b.gigabytes = strtod(argv[i + 1], NULL);
+        else if (strcmp(argv[i], "--symbols") == 0)
+            files = argv + i + 1;
+        else
+            load_die("unknown option %s", argv[i]);
+    }
+    if (!files)
+        load_die("usage: bench_growth STALLSYMD [--stored N,N...] [--batches N] [--indexes N] "
+                 "[--gigabytes G] --symbols FILE...");
+    load_app_read(&b.app, files);
+    stand_raise(&st, b.program, &b.app);
+    run_growth(&b, &st);
+    run_start(&b, &st);
+    stand_drop(&st);
+    return 0;
+}
