@@ -12,6 +12,8 @@
 #include "storage/sqlite_numbers.h"
 #include "storage/sqlite_quota.h"
 #include "storage/sqlite_read.h"
+#include "storage/sqlite_rolled.h"
+#include "storage/sqlite_rollup.h"
 #include "storage/sqlite_storage.h"
 
 #define SCRATCH_LIMIT   ((size_t)256 << 20)
@@ -58,6 +60,8 @@ static enum err init_memory(struct sqlite_storage *s, const struct storage_optio
     s->synchronous_full = o->synchronous_full;
     s->daily_values = o->daily_values;
     s->daily_stacks = o->daily_stacks;
+    s->rollup_lag = o->rollup_lag ? o->rollup_lag : ROLLUP_LAG;
+    s->rollup_stacks = o->rollup_stacks ? o->rollup_stacks : ROLLUP_STACKS;
     return ERR_OK;
 }
 
@@ -152,6 +156,7 @@ static void sqlite_reader_close(struct storage_reader *base)
 {
     struct sqlite_reader *r = sqlite_reader_of(base);
     sql_conn_close(&r->conn);
+    sqlite_later_done(r);
     free(r);
 }
 
@@ -208,6 +213,7 @@ static enum err sqlite_read_begin(struct storage_reader *base, struct error *err
     /* The deadline may have hit the end of the read before, too. */
     if (!sqlite3_get_autocommit(r->conn.db))
         sqlite_read_end(base);
+    sqlite_later_forget(r);
     return sql_run0(&r->conn, SQL_BEGIN_READ, err);
 }
 

@@ -14,11 +14,16 @@ struct fold_entry {
     int64_t key[FOLD_KEYS];
     int64_t first_ms, last_ms;
     struct figures figures;
-    /* Of FOLD_COUNTERS: the only hour so far, or all of them. */
+    /* Of counters: the only hour so far, or all of them. */
     int hour;
     struct hours *hours;
     struct tally tally; /* of FOLD_CLUSTER */
 };
+
+static bool has_hours(enum fold_table table)
+{
+    return table == FOLD_COUNTERS || table == FOLD_ROLLED_COUNTERS;
+}
 
 void fold_init(struct fold *f, struct arena *arena)
 {
@@ -127,8 +132,7 @@ static enum err add(struct fold *f, enum fold_table table, const int64_t key[FOL
     struct fold_entry *e = entry_of(f, table, key);
     const struct hour_sums one = {1, r->weighted, figures_stall(r->duration_ms),
                                   figures_above(r->weighted, r->duration_ms)};
-    bool ok = e &&
-              (table != FOLD_COUNTERS || add_hours(f, e, NULL, hours_of_day(r->time_ms), &one)) &&
+    bool ok = e && (!has_hours(table) || add_hours(f, e, NULL, hours_of_day(r->time_ms), &one)) &&
               (table != FOLD_CLUSTER || add_tally(&e->tally, r));
     if (!ok || !figures_add(&e->figures, r->weighted, r->duration_ms))
         return error_set(err, ERR_NO_MEMORY, "no memory for counters");
@@ -137,21 +141,34 @@ static enum err add(struct fold *f, enum fold_table table, const int64_t key[FOL
     return ERR_OK;
 }
 
+/* The three counters of a stack or, rolled up, of a cluster. */
+static enum err add_counters(struct fold *f, const enum fold_table tables[3], int64_t id,
+                             const struct fold_report *r, struct error *err)
+{
+    const int64_t day[FOLD_KEYS] = {id, r->day, r->build_id, r->kind};
+    const int64_t device[FOLD_KEYS] = {id, r->week, r->device_id, r->os_id};
+    const int64_t page[FOLD_KEYS] = {id, r->week, r->page_id, r->build_id};
+    enum err rc = add(f, tables[0], day, r, err);
+    if (!rc)
+        rc = add(f, tables[1], device, r, err);
+    return rc ? rc : add(f, tables[2], page, r, err);
+}
+
 enum err fold_stack(struct fold *f, int64_t stack_id, const struct fold_report *r,
                     struct error *err)
 {
-    const int64_t day[FOLD_KEYS] = {stack_id, r->day, r->build_id, r->kind};
-    const int64_t device[FOLD_KEYS] = {stack_id, r->week, r->device_id, r->os_id};
-    const int64_t page[FOLD_KEYS] = {stack_id, r->week, r->page_id, r->build_id};
+    static const enum fold_table tables[] = {FOLD_COUNTERS, FOLD_DEVICES, FOLD_PAGES};
     const int64_t stack[FOLD_KEYS] = {stack_id};
-    enum err rc = add(f, FOLD_COUNTERS, day, r, err);
-    if (!rc)
-        rc = add(f, FOLD_DEVICES, device, r, err);
-    if (!rc)
-        rc = add(f, FOLD_PAGES, page, r, err);
-    if (!rc)
-        rc = add(f, FOLD_STACK, stack, r, err);
-    return rc;
+    enum err rc = add_counters(f, tables, stack_id, r, err);
+    return rc ? rc : add(f, FOLD_STACK, stack, r, err);
+}
+
+enum err fold_rolled(struct fold *f, int64_t cluster_id, const struct fold_report *r,
+                     struct error *err)
+{
+    static const enum fold_table tables[] = {FOLD_ROLLED_COUNTERS, FOLD_ROLLED_DEVICES,
+                                             FOLD_ROLLED_PAGES};
+    return add_counters(f, tables, cluster_id, r, err);
 }
 
 enum err fold_cluster(struct fold *f, int64_t cluster_id, const struct fold_report *r,
@@ -176,7 +193,7 @@ static bool encode_entry(struct sqlite_storage *s, const struct fold_entry *e, s
     buf_clear(&s->blob);
     bool ok = histogram_encode(&e->figures.hist, &s->blob);
     *ret_hist_len = s->blob.len;
-    if (e->table == FOLD_COUNTERS)
+    if (has_hours(e->table))
         ok &= e->hours ? hours_encode(e->hours, &s->blob) : buf_u8(&s->blob, (uint8_t)e->hour);
     return ok;
 }
@@ -187,6 +204,9 @@ static enum err write_entry(struct sqlite_storage *s, const struct fold_entry *e
         [FOLD_COUNTERS] = SQL_COUNTER_ADD,
         [FOLD_DEVICES] = SQL_WEEK_DEVICE_ADD,
         [FOLD_PAGES] = SQL_WEEK_PAGE_ADD,
+        [FOLD_ROLLED_COUNTERS] = SQL_ROLLED_COUNTERS_ADD,
+        [FOLD_ROLLED_DEVICES] = SQL_ROLLED_DEVICES_ADD,
+        [FOLD_ROLLED_PAGES] = SQL_ROLLED_PAGES_ADD,
     };
     const struct figures *f = &e->figures;
     if (e->table == FOLD_STACK)
@@ -212,7 +232,7 @@ enum err sqlite_fold_keep(struct sqlite_storage *s, const struct fold *f, struct
         struct fold_entry *into = entry_of(group, e->table, e->key);
         const struct hour_sums sums = sums_of(&e->figures);
         bool ok =
-            into && (e->table != FOLD_COUNTERS || add_hours(group, into, e->hours, e->hour, &sums));
+            into && (!has_hours(e->table) || add_hours(group, into, e->hours, e->hour, &sums));
         if (!ok || !figures_merge(&into->figures, &e->figures) ||
             !tally_merge(&into->tally, &e->tally))
             return error_set(err, ERR_NO_MEMORY, "no memory for counters");
@@ -222,11 +242,17 @@ enum err sqlite_fold_keep(struct sqlite_storage *s, const struct fold *f, struct
     return ERR_OK;
 }
 
-enum err sqlite_fold_flush(struct sqlite_storage *s, struct error *err)
+enum err sqlite_fold_write(struct sqlite_storage *s, const struct fold *f, struct error *err)
 {
     enum err rc = ERR_OK;
-    for (const struct fold_entry *e = s->group_fold->first; e && !rc; e = e->next)
+    for (const struct fold_entry *e = f->first; e && !rc; e = e->next)
         rc = write_entry(s, e, err);
+    return rc;
+}
+
+enum err sqlite_fold_flush(struct sqlite_storage *s, struct error *err)
+{
+    enum err rc = sqlite_fold_write(s, s->group_fold, err);
     sqlite_fold_forget(s);
     return rc;
 }
@@ -240,6 +266,9 @@ static enum err take_entry(struct sqlite_storage *s, const struct fold_entry *e,
         [FOLD_COUNTERS] = {SQL_COUNTER_TAKE, SQL_COUNTER_DROP},
         [FOLD_DEVICES] = {SQL_WEEK_DEVICE_TAKE, SQL_WEEK_DEVICE_DROP},
         [FOLD_PAGES] = {SQL_WEEK_PAGE_TAKE, SQL_WEEK_PAGE_DROP},
+        [FOLD_ROLLED_COUNTERS] = {SQL_ROLLED_COUNTERS_TAKE, SQL_ROLLED_COUNTERS_DROP},
+        [FOLD_ROLLED_DEVICES] = {SQL_ROLLED_DEVICES_TAKE, SQL_ROLLED_DEVICES_DROP},
+        [FOLD_ROLLED_PAGES] = {SQL_ROLLED_PAGES_TAKE, SQL_ROLLED_PAGES_DROP},
     };
     const struct figures *f = &e->figures;
     if (e->table == FOLD_STACK)

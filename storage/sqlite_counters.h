@@ -17,7 +17,17 @@
 #include "storage/figures.h"
 #include "storage/sqlite_storage.h"
 
-enum fold_table { FOLD_COUNTERS, FOLD_DEVICES, FOLD_PAGES, FOLD_STACK, FOLD_CLUSTER };
+enum fold_table {
+    FOLD_COUNTERS,
+    FOLD_DEVICES,
+    FOLD_PAGES,
+    FOLD_STACK,
+    FOLD_CLUSTER,
+    /* As the first three, by cluster: sqlite_rollup.h. */
+    FOLD_ROLLED_COUNTERS,
+    FOLD_ROLLED_DEVICES,
+    FOLD_ROLLED_PAGES,
+};
 
 struct fold_entry;
 
@@ -49,10 +59,16 @@ enum err fold_cluster(struct fold *f, int64_t cluster_id, const struct fold_repo
 enum err fold_stack_and_cluster(struct fold *f, int64_t stack_id, int64_t cluster_id,
                                 const struct fold_report *r, struct error *err);
 
+/* Adds to the three tables of roll-ups. */
+enum err fold_rolled(struct fold *f, int64_t cluster_id, const struct fold_report *r,
+                     struct error *err);
+
 /* Adds an op's fold to the group's. After a failure the group has to be given up. */
 enum err sqlite_fold_keep(struct sqlite_storage *s, const struct fold *f, struct error *err);
 /* Writes and empties the group's fold. After a failure the group has to be given up. */
 enum err sqlite_fold_flush(struct sqlite_storage *s, struct error *err);
+/* Writes a fold that is not the group's. */
+enum err sqlite_fold_write(struct sqlite_storage *s, const struct fold *f, struct error *err);
 /* Takes away what is in `f`. The reports whose sums these are point to other stacks already; the
  * group's fold is empty. */
 enum err sqlite_fold_take(struct sqlite_storage *s, const struct fold *f, struct error *err);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "storage/sqlite_rolled.h"
 
 /* A report's time is at most a day ahead of its receipt; one more for good measure. */
 #define AHEAD_DAYS 2
@@ -119,9 +120,9 @@ static enum sql_query query_of(enum read_source source, int64_t cluster_id)
     return cluster_id == FIGURES_CLUSTERS ? of_clusters[source] : of_cluster[source];
 }
 
-enum err sqlite_scan_figures(struct sqlite_reader *r, enum read_source source, int64_t cluster_id,
-                             const struct read_filter *f, figure_visit *visit, void *ctx,
-                             struct error *err)
+static enum err scan(struct sqlite_reader *r, enum sql_query query, enum read_source source,
+                     int64_t cluster_id, const struct read_filter *f, figure_visit *visit,
+                     void *ctx, struct error *err)
 {
     struct sql_value values[SCAN_VALUES];
     struct figure_row figures;
@@ -129,12 +130,10 @@ enum err sqlite_scan_figures(struct sqlite_reader *r, enum read_source source, i
     enum err rc = sqlite_filter_values(r, f, source, values, err);
     if (rc)
         return rc;
-    if (cluster_id == FIGURES_APPS && (f->category || f->state))
-        cluster_id = FIGURES_CLUSTERS;
     values[FILTER_VALUES] = sql_int(cluster_id);
     values[FILTER_VALUES + 1] = sql_text(f->category);
     values[FILTER_VALUES + 2] = sql_text(f->state);
-    sqlite3_stmt *st = sql_bind(&r->conn, query_of(source, cluster_id), values, SCAN_VALUES, err);
+    sqlite3_stmt *st = sql_bind(&r->conn, query, values, SCAN_VALUES, err);
     if (!st)
         return err->code;
     for (;;) {
@@ -147,6 +146,37 @@ enum err sqlite_scan_figures(struct sqlite_reader *r, enum read_source source, i
             return rc;
         }
     }
+}
+
+/* A cluster with many stacks: from its own sums. */
+static enum err scan_rolled(struct sqlite_reader *r, enum read_source source, int64_t cluster_id,
+                            const struct read_filter *f, figure_visit *visit, void *ctx,
+                            struct error *err)
+{
+    static const enum sql_query queries[] = {
+        [READ_COUNTERS] = SQL_FIGURES_COUNTERS_ROLLED,
+        [READ_WEEK_DEVICES] = SQL_FIGURES_DEVICES_ROLLED,
+        [READ_WEEK_PAGES] = SQL_FIGURES_PAGES_ROLLED,
+    };
+    enum err rc = scan(r, queries[source], source, cluster_id, f, visit, ctx, err);
+    return rc ? rc : sqlite_scan_later(r, source, cluster_id, f, visit, ctx, err);
+}
+
+enum err sqlite_scan_figures(struct sqlite_reader *r, enum read_source source, int64_t cluster_id,
+                             const struct read_filter *f, figure_visit *visit, void *ctx,
+                             struct error *err)
+{
+    bool rolled = false;
+    enum err rc = ERR_OK;
+    if (cluster_id == FIGURES_APPS && (f->category || f->state))
+        cluster_id = FIGURES_CLUSTERS;
+    if (cluster_id > 0 && source != READ_REPORTS)
+        rc = sqlite_is_rolled(r, cluster_id, &rolled, err);
+    if (rc)
+        return rc;
+    if (rolled)
+        return scan_rolled(r, source, cluster_id, f, visit, ctx, err);
+    return scan(r, query_of(source, cluster_id), source, cluster_id, f, visit, ctx, err);
 }
 
 enum err sqlite_scan_usage(struct sqlite_reader *r, enum usage_source source,

@@ -2,7 +2,7 @@
  * Reads of clusters.
  *
  * A list has three steps: which clusters the filter leaves, each with the value it is sorted by
- * (from the cached sums, from the counters, or from reports); the page; and the rows of the page
+ * (from the cached sums, from roll-ups or the counters, or from reports); the page; and the rows of the page
  * alone in full.
  */
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "storage/cluster_face.h"
 #include "storage/sqlite_figures.h"
+#include "storage/sqlite_rolled.h"
 #include "storage/sqlite_stacks.h"
 #include "storage/sqlite_tally.h"
 
@@ -66,16 +67,59 @@ static enum err matching(struct sqlite_reader *r, const struct read_filter *f, b
     }
 }
 
-/* Replaces cached sums by those under the filter; both sides ascend by id. */
-static enum err count_filtered(struct sqlite_reader *r, const struct read_filter *f,
-                               struct row_list *rows, struct error *err)
+/* --- sums under a filter, of candidates that ascend by id -------------------------------------- */
+
+struct counted {
+    struct row_list *rows;
+    size_t at;
+};
+
+/* The scan ascends, too. */
+static bool wants_candidate(void *ctx, uint64_t id)
+{
+    struct counted *c = ctx;
+    const struct candidate *items = c->rows->items;
+    while (c->at < c->rows->count && items[c->at].id < id)
+        c->at++;
+    return c->at < c->rows->count && items[c->at].id == id;
+}
+
+static enum err count_row(void *ctx, uint64_t id, const struct cube_row *row, struct error *err)
+{
+    const struct counted *c = ctx;
+    struct candidate *item = (struct candidate *)c->rows->items + c->at;
+    (void)id;
+    (void)err;
+    item->count += row->count;
+    item->stall_ms += row->stall_ms;
+    return ERR_OK;
+}
+
+static void set_uncounted(struct row_list *rows)
+{
+    struct candidate *items = rows->items;
+    for (size_t i = 0; i < rows->count; i++)
+        items[i].count = items[i].stall_ms = 0;
+}
+
+static void drop_uncounted(struct row_list *rows)
+{
+    struct candidate *items = rows->items;
+    size_t kept = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        if (items[i].count)
+            items[kept++] = items[i];
+    }
+    rows->count = kept;
+}
+
+/* From the counters of all stacks, or from reports. */
+static enum err count_stacks(struct sqlite_reader *r, const struct read_filter *f,
+                             enum read_source source, struct row_list *rows, struct error *err)
 {
     struct sql_value values[FILTER_VALUES];
-    struct candidate *items = rows->items;
-    size_t at = 0;
-    size_t kept = 0;
+    struct counted c = {rows, 0};
     bool row = true;
-    enum read_source source = read_plan_clusters(f);
     enum err rc = sqlite_filter_values(r, f, source, values, err);
     if (rc)
         return rc;
@@ -85,21 +129,35 @@ static enum err count_filtered(struct sqlite_reader *r, const struct read_filter
     if (!st)
         return err->code;
     for (;;) {
-        if ((rc = sql_step(&r->conn, st, &row, err)))
+        if ((rc = sql_step(&r->conn, st, &row, err)) || !row)
             return rc;
-        if (!row)
-            break;
-        uint64_t id = (uint64_t)sqlite3_column_int64(st, 0);
-        while (at < rows->count && items[at].id < id)
-            at++;
-        if (at == rows->count || items[at].id != id)
-            continue;
-        items[kept] = items[at++];
-        items[kept].count = sqlite3_column_int64(st, 1);
-        items[kept++].stall_ms = sqlite3_column_int64(st, 2);
+        const uint64_t id = (uint64_t)sqlite3_column_int64(st, 0);
+        const struct cube_row sums = {.count = sqlite3_column_int64(st, 1),
+                                      .stall_ms = sqlite3_column_int64(st, 2)};
+        if (wants_candidate(&c, id))
+            (void)count_row(&c, id, &sums, err);
     }
-    rows->count = kept;
-    return ERR_OK;
+}
+
+/* Replaces cached sums by those under the filter. */
+static enum err count_filtered(struct sqlite_reader *r, const struct read_filter *f,
+                               struct row_list *rows, struct error *err)
+{
+    struct counted c = {rows, 0};
+    const struct cube_scan scan = {
+        .filter = f, .wants = wants_candidate, .visit = count_row, .ctx = &c};
+    const enum read_source source = read_plan_clusters(f);
+    bool known = false;
+    enum err rc = ERR_OK;
+    set_uncounted(rows);
+    if (source == READ_COUNTERS)
+        rc = sqlite_scan_cubes(r, &scan, &known, err);
+    if (!rc && !known) {
+        set_uncounted(rows);
+        rc = count_stacks(r, f, source, rows, err);
+    }
+    drop_uncounted(rows);
+    return rc;
 }
 
 static enum err add_figures(void *ctx, const struct figure_row *row, struct error *err)

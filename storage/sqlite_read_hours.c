@@ -8,50 +8,31 @@ enum err sqlite_hours_known(struct sqlite_reader *r, int64_t *ret_day, struct er
     return sql_get_values(&r->conn, SQL_HOURS_FROM, NULL, 0, INT32_MIN, ret_day, err);
 }
 
-/* The row's hours that lie among the wanted ones. */
-static bool add_day(sqlite3_stmt *st, int64_t begin, size_t count, struct hour_row *rows)
-{
-    struct hours h = {0};
-    const int64_t first = sqlite3_column_int64(st, 0) * HOURS_A_DAY;
-    const struct hour_sums day = {sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 2),
-                                  sqlite3_column_int64(st, 3), sqlite3_column_int64(st, 5)};
-    const void *data = sqlite3_column_blob(st, 4);
-    if (!hours_add_encoded(&h, data, (size_t)sqlite3_column_bytes(st, 4), &day))
-        return false;
-    for (int i = 0; i < HOURS_A_DAY; i++) {
-        const int64_t at = first + i - begin;
-        if (at < 0 || at >= (int64_t)count)
-            continue;
-        rows[at].count += (uint64_t)h.at[i].count;
-        rows[at].weighted += (double)h.at[i].weighted / FIGURES_WEIGHT_ONE;
-        rows[at].stall_ms += (uint64_t)h.at[i].stall_ms;
-        rows[at].weighted_stall_ms += (uint64_t)(h.at[i].stall_ms + h.at[i].above_ms);
-    }
-    return true;
-}
+struct wanted {
+    int64_t begin;
+    size_t count;
+    struct hour_row *rows;
+};
 
-static enum err add_days(struct sqlite_reader *r, uint64_t cluster_id, const struct read_filter *f,
-                         int64_t begin, size_t count, struct hour_row *rows, struct error *err)
+/* The row's hours that lie among the wanted ones. */
+static enum err add_day(void *ctx, const struct figure_row *row, struct error *err)
 {
-    struct sql_value values[FILTER_VALUES + 1];
-    bool row = true;
-    enum err rc = sqlite_filter_values(r, f, READ_COUNTERS, values, err);
-    if (rc)
-        return rc;
-    values[FILTER_VALUES] = sql_int((int64_t)cluster_id);
-    sqlite3_stmt *st = sql_bind(&r->conn, cluster_id ? SQL_HOURS_CLUSTER : SQL_HOURS_APP, values,
-                                FILTER_VALUES + 1, err);
-    if (!st)
-        return err->code;
-    for (;;) {
-        rc = sql_step(&r->conn, st, &row, err);
-        if (rc || !row)
-            return rc;
-        if (!add_day(st, begin, count, rows)) {
-            sql_end(st);
-            return error_set(err, ERR_FORMAT, "the hours of a day are damaged");
-        }
+    const struct wanted *w = ctx;
+    struct hours h = {0};
+    const struct hour_sums day = {row->count, row->weighted, row->stall_ms, row->above_ms};
+    if (!hours_add_encoded(&h, row->hours, row->hours_len, &day))
+        return error_set(err, ERR_FORMAT, "the hours of a day are damaged");
+    for (int i = 0; i < HOURS_A_DAY; i++) {
+        const int64_t at = row->day * HOURS_A_DAY + i - w->begin;
+        if (at < 0 || at >= (int64_t)w->count)
+            continue;
+        struct hour_row *to = &w->rows[at];
+        to->count += (uint64_t)h.at[i].count;
+        to->weighted += (double)h.at[i].weighted / FIGURES_WEIGHT_ONE;
+        to->stall_ms += (uint64_t)h.at[i].stall_ms;
+        to->weighted_stall_ms += (uint64_t)(h.at[i].stall_ms + h.at[i].above_ms);
     }
+    return ERR_OK;
 }
 
 enum err sqlite_read_hours(struct storage_reader *base, uint64_t cluster_id,
@@ -75,7 +56,10 @@ enum err sqlite_read_hours(struct storage_reader *base, uint64_t cluster_id,
         rows[i].hour = begin + (int64_t)i;
     days.since_ms = (begin > known * HOURS_A_DAY ? begin : known * HOURS_A_DAY) * HOUR_MS;
     days.until_ms = (begin + (int64_t)count + HOURS_A_DAY - 1) * HOUR_MS;
-    rc = add_days(r, id, &days, begin, count, rows, err);
+    struct wanted wanted = {begin, count, rows};
+    days.category = days.state = NULL; /* a cluster, or whole apps */
+    rc = sqlite_scan_figures(r, READ_COUNTERS, id ? (int64_t)id : FIGURES_APPS, &days, add_day,
+                             &wanted, err);
     if (rc)
         return rc;
     *ret = rows;

@@ -7,6 +7,7 @@
 #include "base/histogram.h"
 #include "storage/hours.h"
 #include "storage/sqlite_memory.h"
+#include "storage/sqlite_rollup.h"
 #include "storage/sqlite_tally.h"
 
 #define HISTOGRAM_BYTES (64u << 10)
@@ -143,7 +144,9 @@ static int add_functions(sqlite3 *db)
         rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].arguments,
                                         SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
                                         NULL, functions[i].run, NULL, NULL, NULL);
-    return rc ? rc : sqlite_tally_functions(db);
+    if (!rc)
+        rc = sqlite_tally_functions(db);
+    return rc ? rc : sqlite_cube_functions(db);
 }
 
 enum err sql_conn_open(struct sql_conn *c, const struct sql_conn_options *options,

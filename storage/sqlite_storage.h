@@ -34,6 +34,7 @@
 #define OTHER_VALUE "(other)"
 
 struct fold;
+struct rolled_report;
 
 /* One a day of the retry window; a clock that jumps leaves others. */
 #define REPORT_DAYS_MAX 256
@@ -44,6 +45,7 @@ struct sqlite_storage {
     struct sql_conn_options conn_options;
     bool synchronous_full;
     uint32_t daily_values, daily_stacks;
+    uint32_t rollup_lag, rollup_stacks; /* sqlite_rollup.h */
     int version_before;
 
     struct sql_conn conn; /* the writer's; db NULL when a commit failed and reopening did too */
@@ -73,6 +75,10 @@ struct sqlite_reader {
     struct sqlite_storage *storage;
     struct sql_conn conn;
     int64_t deadline_mono_ms;
+    /* Reports that are in no roll-up yet, sqlite_rolled.h. */
+    struct rolled_report *later;
+    size_t later_count, later_cap;
+    bool later_known;
 };
 
 static inline struct sqlite_storage *sqlite_of(struct storage *s)

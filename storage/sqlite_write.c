@@ -9,7 +9,7 @@
  * closed, and opened again before the next group.
  *
  * Which table is written by what: sqlite_write_batch.c (reports), sqlite_counters.c (all sums),
- * sqlite_images.c (images, layouts, slide groups), sqlite_write_resolve.c (frames, clusters),
+ * sqlite_rollup.c (sums of clusters), sqlite_images.c (images, layouts, slide groups), sqlite_write_resolve.c (frames, clusters),
  * sqlite_write_merges.c (what clusters are made of), sqlite_write_epoch.c (the second stage),
  * sqlite_life.c (states of clusters), sqlite_write_findings.c (culprits, deadlocks),
  * sqlite_write_symbols.c (uploads, repending), sqlite_write_store.c (objects, refits, pieces),
@@ -24,6 +24,7 @@
 #include "storage/sqlite_config.h"
 #include "storage/sqlite_counters.h"
 #include "storage/sqlite_quota.h"
+#include "storage/sqlite_rollup.h"
 
 typedef enum err apply_function(struct sqlite_storage *s, struct write_op *op, struct error *err);
 
@@ -218,7 +219,9 @@ enum err sqlite_commit(struct storage *base, struct error *err)
         (void)flush(s, &why);
     if (s->group_lost)
         why = s->group_error;
-    enum err rc = s->group_lost ? why.code : write_sequences(s, &why);
+    enum err rc = s->group_lost ? why.code : sqlite_rollup_due(s, &why);
+    if (!rc)
+        rc = write_sequences(s, &why);
     if (!rc)
         rc = sql_run0(&s->conn, SQL_COMMIT, &why);
     if (!rc) {

@@ -7,6 +7,7 @@
  */
 #include "base/clock.h"
 #include "storage/sqlite_clusters.h"
+#include "storage/sqlite_rollup.h"
 
 #define DICT_DAYS_KEPT 2
 
@@ -125,6 +126,8 @@ static enum err expire_reports(struct sqlite_storage *s, struct op_expire *o, st
     struct id_list stacks = {0};
     const struct sql_value range[] = {sql_int(o->reports_before_ms), sql_int(o->max_rows)};
     enum err rc = id_list_query(s, &reports, SQL_REPORTS_OLD, range, 2, err);
+    if (!rc && reports.count)
+        rc = sqlite_rollup(s, err);
     for (size_t i = 0; i < reports.count && !rc; i++)
         rc = delete_report(s, reports.items[i], &stacks, err);
     for (size_t i = 0; i < stacks.count && !rc; i++)

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "storage/sqlite_counters.h"
 #include "storage/sqlite_life.h"
+#include "storage/sqlite_rollup.h"
 
 struct finder {
     struct sqlite_storage *s;
@@ -64,6 +65,9 @@ static enum err move_report(struct finder *w, struct op_finding *f, const struct
         rc = fold_stack_and_cluster(&w->take, p->stack_id, p->cluster_id, &p->adds, err);
     if (!rc)
         rc = fold_stack_and_cluster(&w->add, p->new_stack_id, p->new_cluster_id, &p->adds, err);
+    if (!rc)
+        rc = sqlite_rollup_move_report(w->s, (int64_t)f->report_id, p->cluster_id,
+                                       p->new_cluster_id, &p->adds, err);
     if (!rc && p->new_cluster_id)
         rc = sqlite_life_report(w->s, p->new_cluster_id, p->adds.build_id, w->now_ms, err);
     f->moved = !rc;

@@ -6,6 +6,7 @@
 #include "storage/sqlite_counters.h"
 #include "storage/sqlite_dict.h"
 #include "storage/sqlite_life.h"
+#include "storage/sqlite_rollup.h"
 #include "storage/sqlite_tally.h"
 
 #define LOOKED_UP_MAX 32
@@ -183,6 +184,8 @@ static enum err move_sums(struct sqlite_storage *s, const struct op_resolution *
         rc = sqlite_stack_tally(s, (int64_t)r->stack_id, &tally, err);
     if (!rc)
         rc = sqlite_cluster_move(s, &move, err);
+    if (!rc && figures.count)
+        rc = sqlite_rollup_move(s, (int64_t)r->stack_id, move.from, move.to, err);
     figures_done(&figures);
     tally_done(&tally);
     return rc;

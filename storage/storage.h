@@ -35,6 +35,9 @@ struct storage_options {
         daily_values; /* new dictionary values of one kind an app may bring a day; above: "(other)" */
     uint32_t daily_stacks; /* stacks never seen before an app may bring a day; 0: any number */
     bool migrate;          /* false: refuse a database that needs a migration */
+    /* Reports that wait to be rolled up; stacks of a cluster with sums of its own. 0: as many as are
+     * good (storage/sqlite_rollup.h). */
+    uint32_t rollup_lag, rollup_stacks;
 };
 
 /* Opens, creating or migrating (a copy `path.before-N` is kept before each migration of a file that

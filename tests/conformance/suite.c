@@ -42,6 +42,9 @@ void suite_open(struct suite *s, const char *backend)
         .retry_days = 3,
         .daily_values = 1000,
         .migrate = true,
+        /* Few, so that what is rolled up and what is not yet come together in every test. */
+        .rollup_lag = 7,
+        .rollup_stacks = 2,
     };
     arena_init(&s->arena, (size_t)1 << 30);
     suite_reopen(s);

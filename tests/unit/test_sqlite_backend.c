@@ -1,5 +1,5 @@
 /* What only a file can do: crash, be damaged, be full, be somebody else's. */
-/* Covers: storage/sqlite_stmt.c storage/sqlite_tally.c storage/sqlite_write.c storage/sqlite_write_*.c */
+/* Covers: storage/sqlite_stmt.c storage/sqlite_tally.c storage/sqlite_rollup.c storage/sqlite_write.c storage/sqlite_write_*.c */
 #include "storage/sqlite_storage.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "storage/sqlite_rollup.h"
 #include "storage/sqlite_tally.h"
 #include "tests/conformance/history.h"
 #include "tests/conformance/suite.h"
@@ -126,10 +127,87 @@ static size_t check_tallies(const char *path)
     return count;
 }
 
+/* Rows of a query, as many as there are. */
+static size_t rows_of(sqlite3 *db, const char *query, sqlite3_stmt **ret)
+{
+    size_t n = 0;
+    ck_assert_int_eq(sqlite3_prepare_v2(db, query, -1, ret, NULL), SQLITE_OK);
+    while (sqlite3_step(*ret) == SQLITE_ROW)
+        n++;
+    sqlite3_reset(*ret);
+    return n;
+}
+
+/* Roll-ups against the counters of the stacks, as they are when no report waits to be rolled up. How
+ * many clusters were compared. */
+static size_t check_rollups(const char *path)
+{
+    static const char cubes[] =
+        "SELECT k.cube, (SELECT cube_sum(c.build_id, c.day, c.kind, c.count, c.weighted, "
+        "c.stall_ms, "
+        "c.above_ms) FROM stacks s JOIN counters c ON c.stack_id = s.id WHERE s.cluster_id = "
+        "k.cluster_id) FROM cluster_cubes k";
+    static const char *const differences[] = {
+        "SELECT count(*) FROM (SELECT cluster_id, day, build_id, kind, count, weighted, stall_ms, "
+        "above_ms FROM cluster_counters EXCEPT SELECT s.cluster_id, day, build_id, kind, "
+        "sum(c.count), sum(c.weighted), sum(c.stall_ms), sum(above_ms) FROM stacks s JOIN counters "
+        "c ON c.stack_id = s.id GROUP BY 1, 2, 3, 4)",
+        "SELECT count(*) FROM (SELECT s.cluster_id, day, build_id, kind, sum(c.count) FROM stacks "
+        "s "
+        "JOIN cluster_cubes k ON k.cluster_id = s.cluster_id AND k.rolled JOIN counters c ON "
+        "c.stack_id = s.id GROUP BY 1, 2, 3, 4 EXCEPT SELECT cluster_id, day, build_id, kind, "
+        "count "
+        "FROM cluster_counters)",
+        "SELECT count(*) FROM (SELECT cluster_id, week, device_id, os_id, count, weighted, "
+        "stall_ms, "
+        "above_ms FROM cluster_devices EXCEPT SELECT s.cluster_id, week, device_id, os_id, "
+        "sum(c.count), sum(c.weighted), sum(c.stall_ms), sum(above_ms) FROM stacks s JOIN "
+        "week_devices c ON c.stack_id = s.id GROUP BY 1, 2, 3, 4)",
+        "SELECT count(*) FROM (SELECT cluster_id, week, page_id, build_id, count, weighted, "
+        "stall_ms, above_ms FROM cluster_pages EXCEPT SELECT s.cluster_id, week, page_id, "
+        "build_id, "
+        "sum(c.count), sum(c.weighted), sum(c.stall_ms), sum(above_ms) FROM stacks s JOIN "
+        "week_pages c ON c.stack_id = s.id GROUP BY 1, 2, 3, 4)",
+    };
+    sqlite3 *db;
+    sqlite3_stmt *st;
+    ck_assert_int_eq(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite_cube_functions(db), SQLITE_OK);
+    const size_t count = rows_of(db, cubes, &st);
+    while (sqlite3_step(st) == SQLITE_ROW) {
+        struct cube c[2] = {{0}, {0}};
+        for (int i = 0; i < 2; i++)
+            ck_assert(cube_add_encoded(&c[i], sqlite3_column_blob(st, i),
+                                       (size_t)sqlite3_column_bytes(st, i)));
+        ck_assert_uint_eq(c[0].count, c[1].count);
+        for (size_t i = 0; i < c[0].count; i++)
+            ck_assert_mem_eq(&c[0].rows[i], &c[1].rows[i], sizeof(c[0].rows[i]));
+        cube_done(&c[0]);
+        cube_done(&c[1]);
+    }
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    for (size_t i = 0; i < sizeof(differences) / sizeof(differences[0]); i++)
+        ck_assert_msg(number(path, differences[i], NULL, 0) == 0, "%s", differences[i]);
+    return count;
+}
+
+/* As retention does before it looks for what to delete. */
+static void roll_up(struct suite *s)
+{
+    struct sqlite_storage *sqlite = sqlite_of(s->storage);
+    ck_assert_int_eq(storage_begin(s->storage, &err), ERR_OK);
+    ck_assert_int_eq(sqlite_rollup(sqlite, &err), ERR_OK);
+    ck_assert_int_eq(storage_commit(s->storage, &err), ERR_OK);
+}
+
 /* The file as it was before tallies, to be brought up again. */
 static void forget_tallies(const char *path)
 {
-    static const char sql[] = "DROP TRIGGER stacks_counted; DROP TRIGGER stacks_uncounted;"
+    static const char sql[] = "DROP TABLE cluster_cubes; DROP TABLE cluster_counters;"
+                              "DROP TABLE cluster_devices; DROP TABLE cluster_pages;"
+                              "DELETE FROM sequences WHERE name LIKE 'rolled%';"
+                              "DROP TRIGGER stacks_counted; DROP TRIGGER stacks_uncounted;"
                               "ALTER TABLE cluster_totals DROP COLUMN tally;"
                               "ALTER TABLE cluster_totals DROP COLUMN stacks;"
                               "PRAGMA user_version = 8";
@@ -154,11 +232,16 @@ START_TEST(tallies_of_an_older_file_are_counted)
     ck_assert_int_eq(storage_schema_version(b.storage), 8); /* as it was found */
     check_whole(b.path);
     ck_assert_uint_gt(check_tallies(b.path), 0);
+    ck_assert_uint_gt(check_rollups(b.path), 0);
     for (int step = 0; step < 30; step++)
         history_step(&h, &a, &b);
     check_whole(b.path);
     ck_assert_uint_gt(check_tallies(b.path), 0);
+    roll_up(&b);
+    ck_assert_uint_gt(check_rollups(b.path), 0);
     snprintf(copy, sizeof(copy), "%s.before-9", b.path);
+    ck_assert_int_eq(unlink(copy), 0);
+    snprintf(copy, sizeof(copy), "%s.before-10", b.path);
     ck_assert_int_eq(unlink(copy), 0);
     history_done(&h);
     suite_close(&a);
@@ -177,6 +260,9 @@ START_TEST(counters_add_up_after_any_history)
         history_step(&h, &a, &b);
     check_whole(b.path);
     ck_assert_uint_gt(check_tallies(b.path), 0);
+    roll_up(&b);
+    ck_assert_uint_gt(check_rollups(b.path), 0);
+    ck_assert_int_gt(number(b.path, "SELECT count(*) FROM cluster_counters", NULL, 0), 0);
     history_done(&h);
     suite_close(&a);
     suite_close(&b);

@@ -1,0 +1,242 @@
+-- Roll-ups of clusters (storage/sqlite_rollup.h).
+
+-- === writing =====================================================================================
+
+-- Reports above an id that are in a cluster; columns of sqlite_rolled_report().
+-- name: reports_after
+SELECT s.cluster_id, s.app_id, r.build_id, r.device_id, r.os_id, r.page_id, r.time_ms,
+    1000000 + r.weight_above, r.duration_ms, r.flags & 7
+FROM reports r CROSS JOIN stacks s ON s.id = r.stack_id
+WHERE r.id > ?1 AND s.cluster_id IS NOT NULL;
+
+-- Those of one stack, wherever it points.
+-- name: reports_after_of_stack
+SELECT 0, 0, r.build_id, r.device_id, r.os_id, r.page_id, r.time_ms, 1000000 + r.weight_above,
+    r.duration_ms, r.flags & 7
+FROM reports r WHERE r.stack_id = ?2 AND r.id > ?1;
+
+-- name: cube_get
+SELECT t.stacks, coalesce(c.rolled, 0), c.cube
+FROM cluster_totals t LEFT JOIN cluster_cubes c ON c.cluster_id = t.cluster_id
+WHERE t.cluster_id = ?1;
+
+-- name: cube_set
+INSERT INTO cluster_cubes (cluster_id, rolled, cube) VALUES (?1, ?2, ?3)
+ON CONFLICT (cluster_id) DO UPDATE SET rolled = excluded.rolled, cube = excluded.cube;
+
+-- name: stack_cube
+SELECT build_id, day, kind, count, weighted, stall_ms, above_ms FROM counters WHERE stack_id = ?1;
+
+-- name: rolled_counters_add
+INSERT INTO cluster_counters (cluster_id, day, build_id, kind, count, weighted, stall_ms, hist,
+    above_ms, hours)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+ON CONFLICT (cluster_id, day, build_id, kind) DO UPDATE
+SET count = count + excluded.count, weighted = weighted + excluded.weighted,
+    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
+    hist = histogram_merge(hist, excluded.hist),
+    hours = hours_merge(hours, count, weighted, stall_ms, above_ms, excluded.hours, excluded.count,
+                        excluded.weighted, excluded.stall_ms, excluded.above_ms);
+
+-- name: rolled_counters_take
+UPDATE cluster_counters
+SET count = count - ?5, weighted = weighted - ?6, stall_ms = stall_ms - ?7,
+    hist = histogram_take(hist, ?8), above_ms = above_ms - ?9,
+    hours = hours_take(hours, count, weighted, stall_ms, above_ms, ?10, ?5, ?6, ?7, ?9)
+WHERE cluster_id = ?1 AND day = ?2 AND build_id = ?3 AND kind = ?4;
+
+-- name: rolled_counters_drop
+DELETE FROM cluster_counters WHERE cluster_id = ?1 AND count <= 0;
+
+-- Of a stack (?2), all of it.
+-- name: rolled_counters_join
+INSERT INTO cluster_counters (cluster_id, day, build_id, kind, count, weighted, stall_ms, hist,
+    above_ms, hours)
+SELECT ?1, day, build_id, kind, count, weighted, stall_ms, hist, above_ms, hours FROM counters
+WHERE stack_id = ?2
+ON CONFLICT (cluster_id, day, build_id, kind) DO UPDATE
+SET count = count + excluded.count, weighted = weighted + excluded.weighted,
+    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
+    hist = histogram_merge(hist, excluded.hist),
+    hours = hours_merge(hours, count, weighted, stall_ms, above_ms, excluded.hours, excluded.count,
+                        excluded.weighted, excluded.stall_ms, excluded.above_ms);
+
+-- name: rolled_counters_leave
+UPDATE cluster_counters AS r
+SET count = r.count - c.count, weighted = r.weighted - c.weighted,
+    stall_ms = r.stall_ms - c.stall_ms, above_ms = r.above_ms - c.above_ms,
+    hist = histogram_take(r.hist, c.hist),
+    hours = hours_take(r.hours, r.count, r.weighted, r.stall_ms, r.above_ms, c.hours, c.count,
+                       c.weighted, c.stall_ms, c.above_ms)
+FROM counters c
+WHERE r.cluster_id = ?1 AND c.stack_id = ?2 AND c.day = r.day AND c.build_id = r.build_id
+    AND c.kind = r.kind;
+
+-- Of all stacks of the cluster.
+-- name: rolled_counters_fill
+INSERT INTO cluster_counters (cluster_id, day, build_id, kind, count, weighted, stall_ms, hist,
+    above_ms, hours)
+SELECT ?1, c.day, c.build_id, c.kind, c.count, c.weighted, c.stall_ms, c.hist, c.above_ms, c.hours
+FROM stacks s CROSS JOIN counters c ON c.stack_id = s.id WHERE s.cluster_id = ?1
+ON CONFLICT (cluster_id, day, build_id, kind) DO UPDATE
+SET count = count + excluded.count, weighted = weighted + excluded.weighted,
+    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
+    hist = histogram_merge(hist, excluded.hist),
+    hours = hours_merge(hours, count, weighted, stall_ms, above_ms, excluded.hours, excluded.count,
+                        excluded.weighted, excluded.stall_ms, excluded.above_ms);
+
+-- name: rolled_devices_add
+INSERT INTO cluster_devices (cluster_id, week, device_id, os_id, count, weighted, stall_ms, hist,
+    above_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+ON CONFLICT (cluster_id, week, device_id, os_id) DO UPDATE
+SET count = count + excluded.count, weighted = weighted + excluded.weighted,
+    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
+    hist = histogram_merge(hist, excluded.hist);
+
+-- name: rolled_devices_take
+UPDATE cluster_devices
+SET count = count - ?5, weighted = weighted - ?6, stall_ms = stall_ms - ?7,
+    hist = histogram_take(hist, ?8), above_ms = above_ms - ?9
+WHERE cluster_id = ?1 AND week = ?2 AND device_id = ?3 AND os_id = ?4;
+
+-- name: rolled_devices_drop
+DELETE FROM cluster_devices WHERE cluster_id = ?1 AND count <= 0;
+
+-- name: rolled_devices_join
+INSERT INTO cluster_devices (cluster_id, week, device_id, os_id, count, weighted, stall_ms, hist,
+    above_ms)
+SELECT ?1, week, device_id, os_id, count, weighted, stall_ms, hist, above_ms FROM week_devices
+WHERE stack_id = ?2
+ON CONFLICT (cluster_id, week, device_id, os_id) DO UPDATE
+SET count = count + excluded.count, weighted = weighted + excluded.weighted,
+    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
+    hist = histogram_merge(hist, excluded.hist);
+
+-- name: rolled_devices_leave
+UPDATE cluster_devices AS r
+SET count = r.count - c.count, weighted = r.weighted - c.weighted,
+    stall_ms = r.stall_ms - c.stall_ms, above_ms = r.above_ms - c.above_ms,
+    hist = histogram_take(r.hist, c.hist)
+FROM week_devices c
+WHERE r.cluster_id = ?1 AND c.stack_id = ?2 AND c.week = r.week AND c.device_id = r.device_id
+    AND c.os_id = r.os_id;
+
+-- name: rolled_devices_fill
+INSERT INTO cluster_devices (cluster_id, week, device_id, os_id, count, weighted, stall_ms, hist,
+    above_ms)
+SELECT ?1, c.week, c.device_id, c.os_id, c.count, c.weighted, c.stall_ms, c.hist, c.above_ms
+FROM stacks s CROSS JOIN week_devices c ON c.stack_id = s.id WHERE s.cluster_id = ?1
+ON CONFLICT (cluster_id, week, device_id, os_id) DO UPDATE
+SET count = count + excluded.count, weighted = weighted + excluded.weighted,
+    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
+    hist = histogram_merge(hist, excluded.hist);
+
+-- name: rolled_pages_add
+INSERT INTO cluster_pages (cluster_id, week, page_id, build_id, count, weighted, stall_ms, hist,
+    above_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+ON CONFLICT (cluster_id, week, page_id, build_id) DO UPDATE
+SET count = count + excluded.count, weighted = weighted + excluded.weighted,
+    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
+    hist = histogram_merge(hist, excluded.hist);
+
+-- name: rolled_pages_take
+UPDATE cluster_pages
+SET count = count - ?5, weighted = weighted - ?6, stall_ms = stall_ms - ?7,
+    hist = histogram_take(hist, ?8), above_ms = above_ms - ?9
+WHERE cluster_id = ?1 AND week = ?2 AND page_id = ?3 AND build_id = ?4;
+
+-- name: rolled_pages_drop
+DELETE FROM cluster_pages WHERE cluster_id = ?1 AND count <= 0;
+
+-- name: rolled_pages_join
+INSERT INTO cluster_pages (cluster_id, week, page_id, build_id, count, weighted, stall_ms, hist,
+    above_ms)
+SELECT ?1, week, page_id, build_id, count, weighted, stall_ms, hist, above_ms FROM week_pages
+WHERE stack_id = ?2
+ON CONFLICT (cluster_id, week, page_id, build_id) DO UPDATE
+SET count = count + excluded.count, weighted = weighted + excluded.weighted,
+    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
+    hist = histogram_merge(hist, excluded.hist);
+
+-- name: rolled_pages_leave
+UPDATE cluster_pages AS r
+SET count = r.count - c.count, weighted = r.weighted - c.weighted,
+    stall_ms = r.stall_ms - c.stall_ms, above_ms = r.above_ms - c.above_ms,
+    hist = histogram_take(r.hist, c.hist)
+FROM week_pages c
+WHERE r.cluster_id = ?1 AND c.stack_id = ?2 AND c.week = r.week AND c.page_id = r.page_id
+    AND c.build_id = r.build_id;
+
+-- name: rolled_pages_fill
+INSERT INTO cluster_pages (cluster_id, week, page_id, build_id, count, weighted, stall_ms, hist,
+    above_ms)
+SELECT ?1, c.week, c.page_id, c.build_id, c.count, c.weighted, c.stall_ms, c.hist, c.above_ms
+FROM stacks s CROSS JOIN week_pages c ON c.stack_id = s.id WHERE s.cluster_id = ?1
+ON CONFLICT (cluster_id, week, page_id, build_id) DO UPDATE
+SET count = count + excluded.count, weighted = weighted + excluded.weighted,
+    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
+    hist = histogram_merge(hist, excluded.hist);
+
+-- name: rolled_hours_drop
+UPDATE cluster_counters SET hours = x'' WHERE day < ?1 AND hours <> x'';
+
+-- === reading =====================================================================================
+
+-- name: cluster_rolled
+SELECT rolled FROM cluster_cubes WHERE cluster_id = ?1;
+
+-- name: cubes_all
+SELECT cluster_id, cube FROM cluster_cubes ORDER BY cluster_id;
+
+-- Values that a filter names: ?1 their kind, ?2 and ?3 as in the filter, ?4 bundle id.
+-- name: dict_named
+SELECT id FROM dict
+WHERE app_id IN (SELECT id FROM apps WHERE ?4 IS NULL OR bundle_id = ?4) AND kind = ?1
+    AND (?2 IS NULL OR value = ?2) AND (?3 IS NULL OR value2 = ?3);
+
+-- Shapes and parameters of figures_*_cluster.
+-- name: figures_counters_rolled
+SELECT c.build_id, 0, 0, 0, c.day, c.count, c.weighted, c.stall_ms, c.hist,
+    c.above_ms, c.hours, c.kind, (SELECT category FROM clusters WHERE id = ?12)
+FROM cluster_counters c
+WHERE c.cluster_id = ?12 AND (?1 IS NULL OR
+        (SELECT app_id FROM clusters WHERE id = ?12) = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)
+    AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
+        SELECT id FROM dict
+        WHERE app_id = (SELECT app_id FROM clusters WHERE id = ?12) AND kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)));
+
+-- name: figures_devices_rolled
+SELECT 0, c.device_id, c.os_id, 0, c.week, c.count, c.weighted, c.stall_ms, c.hist,
+    c.above_ms, NULL, -1, (SELECT category FROM clusters WHERE id = ?12)
+FROM cluster_devices c
+WHERE c.cluster_id = ?12 AND (?1 IS NULL OR
+        (SELECT app_id FROM clusters WHERE id = ?12) = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND c.week >= ?8 AND c.week < ?9
+    AND (?4 IS NULL OR c.device_id IN (SELECT id FROM dict
+        WHERE app_id = (SELECT app_id FROM clusters WHERE id = ?12) AND kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR c.os_id IN (SELECT id FROM dict
+        WHERE app_id = (SELECT app_id FROM clusters WHERE id = ?12) AND kind = 3 AND value = ?5));
+
+-- name: figures_pages_rolled
+SELECT c.build_id, 0, 0, c.page_id, c.week, c.count, c.weighted, c.stall_ms, c.hist,
+    c.above_ms, NULL, -1, (SELECT category FROM clusters WHERE id = ?12)
+FROM cluster_pages c
+WHERE c.cluster_id = ?12 AND (?1 IS NULL OR
+        (SELECT app_id FROM clusters WHERE id = ?12) = (SELECT id FROM apps WHERE bundle_id = ?1))
+    AND c.week >= ?8 AND c.week < ?9
+    AND (?6 IS NULL OR c.page_id IN (SELECT id FROM dict
+        WHERE app_id = (SELECT app_id FROM clusters WHERE id = ?12) AND kind = 4 AND value = ?6))
+    AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
+        SELECT id FROM dict
+        WHERE app_id = (SELECT app_id FROM clusters WHERE id = ?12) AND kind = 1 AND (?2 IS NULL OR value = ?2)
+            AND (?3 IS NULL OR value2 = ?3)));
+
+-- name: category_of
+SELECT category FROM clusters WHERE id = ?1;
+
+-- name: app_of
+SELECT id FROM apps WHERE bundle_id = ?1;

@@ -1,0 +1,410 @@
+#include "storage/sqlite_rollup.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+void sqlite_rolled_report(sqlite3_stmt *st, struct rolled_report *ret)
+{
+    *ret = (struct rolled_report){
+        .cluster_id = sqlite3_column_int64(st, 0),
+        .app_id = sqlite3_column_int64(st, 1),
+        .adds = {.build_id = sqlite3_column_int64(st, 2),
+                 .device_id = sqlite3_column_int64(st, 3),
+                 .os_id = sqlite3_column_int64(st, 4),
+                 .page_id = sqlite3_column_int64(st, 5),
+                 .time_ms = sqlite3_column_int64(st, 6),
+                 .weighted = sqlite3_column_int64(st, 7),
+                 .duration_ms = sql_column_null(st, 8) ? -1 : sqlite3_column_int64(st, 8),
+                 .kind = sqlite3_column_int64(st, 9)},
+    };
+    ret->adds.day = clock_day(ret->adds.time_ms);
+    ret->adds.week = figures_week((int32_t)ret->adds.day);
+}
+
+void sqlite_rolled_cube_row(const struct fold_report *r, struct cube_row *ret)
+{
+    *ret = (struct cube_row){.build_id = r->build_id,
+                             .day = (int32_t)r->day,
+                             .kind = (int32_t)r->kind,
+                             .count = 1,
+                             .weighted = r->weighted,
+                             .stall_ms = figures_stall(r->duration_ms),
+                             .above_ms = figures_above(r->weighted, r->duration_ms)};
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct rolled_report *x = a;
+    const struct rolled_report *y = b;
+    const int64_t keys[][2] = {{x->cluster_id, y->cluster_id},
+                               {x->adds.build_id, y->adds.build_id},
+                               {x->adds.day, y->adds.day}};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] < keys[i][1] ? -1 : 1;
+    }
+    return 0;
+}
+
+static enum err no_memory(struct error *err)
+{
+    return error_set(err, ERR_NO_MEMORY, "no memory for roll-ups");
+}
+
+struct reports {
+    struct rolled_report *items;
+    size_t count, cap;
+};
+
+/* Reports of a statement's rows; `st` NULL: *err says why not. */
+static enum err reports_of(struct sqlite_storage *s, sqlite3_stmt *st, struct reports *ret,
+                           struct error *err)
+{
+    if (!st)
+        return err->code;
+    for (bool row = true;;) {
+        enum err rc = sql_step(&s->conn, st, &row, err);
+        if (rc || !row)
+            return rc;
+        if (!arena_room(&s->scratch, (void **)&ret->items, ret->count, &ret->cap,
+                        sizeof(*ret->items))) {
+            sql_end(st);
+            return no_memory(err);
+        }
+        sqlite_rolled_report(st, &ret->items[ret->count++]);
+    }
+}
+
+static enum err rolled_until(struct sqlite_storage *s, int64_t *ret, struct error *err)
+{
+    return sql_get(&s->conn, SQL_SEQUENCE_GET, 0, ret, err, sql_text("rolled_report"));
+}
+
+/* --- what stands with a cluster --------------------------------------------------------------- */
+
+struct place {
+    int64_t cluster_id;
+    int64_t stacks;
+    bool rolled; /* it has the three tables */
+    struct cube cube;
+};
+
+static enum err place_get(struct sqlite_storage *s, int64_t cluster_id, struct place *ret,
+                          struct error *err)
+{
+    bool row = false;
+    *ret = (struct place){.cluster_id = cluster_id};
+    sqlite3_stmt *st = sql_start(&s->conn, SQL_CUBE_GET, err, sql_int(cluster_id));
+    enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
+    if (rc)
+        return rc;
+    if (!row)
+        return error_set(err, ERR_FORMAT, "cluster %lld has no sums", (long long)cluster_id);
+    ret->stacks = sqlite3_column_int64(st, 0);
+    ret->rolled = sqlite3_column_int(st, 1);
+    const void *cube = sqlite3_column_blob(st, 2);
+    const bool ok = cube_add_encoded(&ret->cube, cube, (size_t)sqlite3_column_bytes(st, 2));
+    sql_end(st);
+    return ok ? ERR_OK
+              : error_set(err, ERR_FORMAT, "the roll-up of cluster %lld is damaged",
+                          (long long)cluster_id);
+}
+
+static enum err place_set(struct sqlite_storage *s, const struct place *p, struct error *err)
+{
+    buf_clear(&s->blob);
+    if (!cube_encode(&p->cube, &s->blob))
+        return no_memory(err);
+    return sql_run(&s->conn, SQL_CUBE_SET, err, sql_int(p->cluster_id), sql_int(p->rolled),
+                   sql_blob(s->blob.data, s->blob.len));
+}
+
+#define TABLES 3
+
+/* One statement for each of the three tables. */
+static enum err run_tables(struct sqlite_storage *s, const enum sql_query queries[TABLES],
+                           int64_t cluster_id, int64_t stack_id, struct error *err)
+{
+    const struct sql_value values[] = {sql_int(cluster_id), sql_int(stack_id)};
+    enum err rc = ERR_OK;
+    for (int i = 0; i < TABLES && !rc; i++)
+        rc = sql_run_values(&s->conn, queries[i], values, 2, err);
+    return rc;
+}
+
+static enum err fill_tables(struct sqlite_storage *s, int64_t cluster_id, struct error *err)
+{
+    static const enum sql_query fill[] = {SQL_ROLLED_COUNTERS_FILL, SQL_ROLLED_DEVICES_FILL,
+                                          SQL_ROLLED_PAGES_FILL};
+    return run_tables(s, fill, cluster_id, 0, err);
+}
+
+/* --- rolling up ------------------------------------------------------------------------------- */
+
+/* Reports of one cluster. */
+static enum err roll_cluster(struct sqlite_storage *s, const struct rolled_report *reports,
+                             size_t count, struct fold *tables, struct error *err)
+{
+    struct place p;
+    struct cube_row row;
+    bool ok = true;
+    enum err rc = place_get(s, reports[0].cluster_id, &p, err);
+    for (size_t i = 0; i < count && !rc && ok; i++) {
+        sqlite_rolled_cube_row(&reports[i].adds, &row);
+        ok = cube_add(&p.cube, &row);
+        if (ok && p.rolled)
+            rc = fold_rolled(tables, p.cluster_id, &reports[i].adds, err);
+    }
+    if (!rc && !ok)
+        rc = no_memory(err);
+    if (!rc && !p.rolled && p.stacks > (int64_t)s->rollup_stacks) {
+        p.rolled = true;
+        rc = fill_tables(s, p.cluster_id, err);
+    }
+    if (!rc)
+        rc = place_set(s, &p, err);
+    cube_done(&p.cube);
+    return rc;
+}
+
+enum err sqlite_rollup(struct sqlite_storage *s, struct error *err)
+{
+    struct reports all = {0};
+    struct fold tables;
+    int64_t until = 0;
+    enum err rc = rolled_until(s, &until, err);
+    if (rc || until == s->next_report - 1)
+        return rc;
+    fold_init(&tables, &s->scratch);
+    rc = reports_of(s, sql_start(&s->conn, SQL_REPORTS_AFTER, err, sql_int(until)), &all, err);
+    if (!rc && all.count)
+        qsort(all.items, all.count, sizeof(*all.items), by_place);
+    for (size_t i = 0, end; i < all.count && !rc; i = end) {
+        for (end = i + 1; end < all.count && all.items[end].cluster_id == all.items[i].cluster_id;)
+            end++;
+        rc = roll_cluster(s, &all.items[i], end - i, &tables, err);
+    }
+    if (!rc)
+        rc = sqlite_fold_write(s, &tables, err);
+    fold_done(&tables);
+    if (!rc)
+        rc = sql_run(&s->conn, SQL_SEQUENCE_SET, err, sql_text("rolled_report"),
+                     sql_int(s->next_report - 1));
+    if (!rc)
+        rc = sql_run(&s->conn, SQL_SEQUENCE_SET, err, sql_text("rolled_stack"),
+                     sql_int(s->next_stack));
+    return rc;
+}
+
+enum err sqlite_rollup_due(struct sqlite_storage *s, struct error *err)
+{
+    int64_t until = 0;
+    enum err rc = rolled_until(s, &until, err);
+    if (rc || s->next_report - 1 - until <= (int64_t)s->rollup_lag)
+        return rc;
+    arena_reset(&s->scratch);
+    return sqlite_rollup(s, err);
+}
+
+/* --- moving ----------------------------------------------------------------------------------- */
+
+/* What a stack has in the roll-ups: its counters without the later reports. */
+static enum err cube_of_stack(struct sqlite_storage *s, int64_t stack_id,
+                              const struct reports *later, struct cube *ret, struct error *err)
+{
+    struct cube_row add;
+    sqlite3_stmt *st = sql_start(&s->conn, SQL_STACK_CUBE, err, sql_int(stack_id));
+    if (!st)
+        return err->code;
+    for (bool row = true;;) {
+        enum err rc = sql_step(&s->conn, st, &row, err);
+        if (rc)
+            return rc;
+        if (!row)
+            break;
+        add = (struct cube_row){.build_id = sqlite3_column_int64(st, 0),
+                                .day = sqlite3_column_int(st, 1),
+                                .kind = sqlite3_column_int(st, 2),
+                                .count = sqlite3_column_int64(st, 3),
+                                .weighted = sqlite3_column_int64(st, 4),
+                                .stall_ms = sqlite3_column_int64(st, 5),
+                                .above_ms = sqlite3_column_int64(st, 6)};
+        if (!cube_add(ret, &add)) {
+            sql_end(st);
+            return no_memory(err);
+        }
+    }
+    for (size_t i = 0; i < later->count; i++) {
+        sqlite_rolled_cube_row(&later->items[i].adds, &add);
+        cube_negate(&add);
+        if (!cube_add(ret, &add))
+            return no_memory(err);
+    }
+    return ERR_OK;
+}
+
+/* Later reports of the stack as they would be in the tables of a cluster. */
+static enum err fold_later(struct fold *f, int64_t cluster_id, const struct reports *later,
+                           struct error *err)
+{
+    enum err rc = ERR_OK;
+    for (size_t i = 0; i < later->count && !rc; i++)
+        rc = fold_rolled(f, cluster_id, &later->items[i].adds, err);
+    return rc;
+}
+
+/* The stack's counters know nothing of later: its later reports are added first and leave with it,
+ * or come with it and are taken away again. */
+static enum err move_tables(struct sqlite_storage *s, int64_t stack_id, int64_t cluster_id,
+                            bool leaves, const struct reports *later, struct error *err)
+{
+    static const enum sql_query join[] = {SQL_ROLLED_COUNTERS_JOIN, SQL_ROLLED_DEVICES_JOIN,
+                                          SQL_ROLLED_PAGES_JOIN};
+    static const enum sql_query leave[] = {SQL_ROLLED_COUNTERS_LEAVE, SQL_ROLLED_DEVICES_LEAVE,
+                                           SQL_ROLLED_PAGES_LEAVE};
+    static const enum sql_query drop[] = {SQL_ROLLED_COUNTERS_DROP, SQL_ROLLED_DEVICES_DROP,
+                                          SQL_ROLLED_PAGES_DROP};
+    struct fold fold;
+    fold_init(&fold, &s->scratch);
+    enum err rc = fold_later(&fold, cluster_id, later, err);
+    if (!rc && leaves)
+        rc = sqlite_fold_write(s, &fold, err);
+    if (!rc)
+        rc = run_tables(s, leaves ? leave : join, cluster_id, stack_id, err);
+    if (!rc && leaves)
+        rc = run_tables(s, drop, cluster_id, 0, err);
+    if (!rc && !leaves)
+        rc = sqlite_fold_take(s, &fold, err);
+    fold_done(&fold);
+    return rc;
+}
+
+static enum err move_cube(struct sqlite_storage *s, int64_t cluster_id, const struct cube *moved,
+                          bool leaves, bool *ret_rolled, struct error *err)
+{
+    struct place p;
+    bool ok = true;
+    enum err rc = place_get(s, cluster_id, &p, err);
+    for (size_t i = 0; i < moved->count && !rc && ok; i++) {
+        struct cube_row row = moved->rows[i];
+        if (leaves)
+            cube_negate(&row);
+        ok = cube_add(&p.cube, &row);
+    }
+    if (moved->full)
+        ok = ok && cube_merge(&p.cube, moved);
+    if (!rc && !ok)
+        rc = no_memory(err);
+    if (!rc)
+        rc = place_set(s, &p, err);
+    *ret_rolled = p.rolled;
+    cube_done(&p.cube);
+    return rc;
+}
+
+enum err sqlite_rollup_move(struct sqlite_storage *s, int64_t stack_id, int64_t from, int64_t to,
+                            struct error *err)
+{
+    struct reports later = {0};
+    struct cube moved = {0};
+    const int64_t places[2] = {from, to};
+    int64_t first_new = 0;
+    int64_t until = 0;
+    enum err rc = sql_get(&s->conn, SQL_SEQUENCE_GET, 0, &first_new, err, sql_text("rolled_stack"));
+    if (rc || stack_id >= first_new)
+        return rc;
+    rc = rolled_until(s, &until, err);
+    if (!rc)
+        rc = reports_of(
+            s,
+            sql_start(&s->conn, SQL_REPORTS_AFTER_OF_STACK, err, sql_int(until), sql_int(stack_id)),
+            &later, err);
+    if (!rc)
+        rc = cube_of_stack(s, stack_id, &later, &moved, err);
+    for (int i = 0; i < 2 && !rc; i++) {
+        bool rolled = false;
+        if (places[i] == 0)
+            continue;
+        rc = move_cube(s, places[i], &moved, i == 0, &rolled, err);
+        if (!rc && rolled)
+            rc = move_tables(s, stack_id, places[i], i == 0, &later, err);
+    }
+    cube_done(&moved);
+    return rc;
+}
+
+enum err sqlite_rollup_move_report(struct sqlite_storage *s, int64_t report_id, int64_t from,
+                                   int64_t to, const struct fold_report *adds, struct error *err)
+{
+    struct cube moved = {0};
+    struct cube_row row;
+    const int64_t places[2] = {from, to};
+    int64_t until = 0;
+    enum err rc = rolled_until(s, &until, err);
+    if (rc || report_id > until)
+        return rc;
+    sqlite_rolled_cube_row(adds, &row);
+    if (!cube_add(&moved, &row))
+        rc = no_memory(err);
+    for (int i = 0; i < 2 && !rc; i++) {
+        struct fold fold;
+        bool rolled = false;
+        if (places[i] == 0)
+            continue;
+        rc = move_cube(s, places[i], &moved, i == 0, &rolled, err);
+        if (rc || !rolled)
+            continue;
+        fold_init(&fold, &s->scratch);
+        rc = fold_rolled(&fold, places[i], adds, err);
+        if (!rc)
+            rc = i == 0 ? sqlite_fold_take(s, &fold, err) : sqlite_fold_write(s, &fold, err);
+        fold_done(&fold);
+    }
+    cube_done(&moved);
+    return rc;
+}
+
+/* --- in SQL ----------------------------------------------------------------------------------- */
+
+static void sum_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    struct cube *c = sqlite3_aggregate_context(ctx, sizeof(*c));
+    if (!c || argc != 7) {
+        sqlite3_result_error_nomem(ctx);
+        return;
+    }
+    const struct cube_row row = {.build_id = sqlite3_value_int64(argv[0]),
+                                 .day = sqlite3_value_int(argv[1]),
+                                 .kind = sqlite3_value_int(argv[2]),
+                                 .count = sqlite3_value_int64(argv[3]),
+                                 .weighted = sqlite3_value_int64(argv[4]),
+                                 .stall_ms = sqlite3_value_int64(argv[5]),
+                                 .above_ms = sqlite3_value_int64(argv[6])};
+    if (!cube_add(c, &row))
+        sqlite3_result_error_nomem(ctx);
+}
+
+static void sum_end(sqlite3_context *ctx)
+{
+    static const struct cube none;
+    struct cube *c = sqlite3_aggregate_context(ctx, 0);
+    struct buf out;
+    buf_init(&out, CUBE_BYTES);
+    if (cube_encode(c ? c : &none, &out))
+        sqlite3_result_blob(ctx, out.len ? out.data : "", (int)out.len, SQLITE_TRANSIENT);
+    else
+        sqlite3_result_error_nomem(ctx);
+    buf_done(&out);
+    if (c)
+        cube_done(c);
+}
+
+int sqlite_cube_functions(sqlite3 *db)
+{
+    return sqlite3_create_function_v2(db, "cube_sum", 7,
+                                      SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL,
+                                      NULL, sum_step, sum_end, NULL);
+}
