@@ -34,7 +34,9 @@ enum err file_read(const char *path, struct buf *out, struct error *err)
         if (n < 0 && errno != EINTR)
             rc = error_errno(err, errno, "cannot read %s", path);
         else if (n > 0 && !buf_put(out, block, (size_t)n))
-            rc = error_set(err, ERR_LIMIT, "%s is larger than %zu bytes", path, out->limit);
+            rc = out->capped
+                     ? error_set(err, ERR_LIMIT, "%s is larger than %zu bytes", path, out->limit)
+                     : error_set(err, ERR_NO_MEMORY, "no memory to read %s", path);
     }
     close(fd);
     return rc;

@@ -17,7 +17,8 @@
 
 /* `what` is not there when it fails: "cannot write WHAT: No space left on device". */
 enum err file_write(int fd, const void *data, size_t len, const char *what, struct error *err);
-/* Appends the file's bytes to `out`. ERR_LIMIT when they pass the cap of `out`. */
+/* Appends the file's bytes to `out`. ERR_LIMIT when they pass the cap of `out`; ERR_IO, too, for a file
+ * that is not there. */
 enum err file_read(const char *path, struct buf *out, struct error *err);
 
 #endif

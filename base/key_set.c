@@ -1,5 +1,6 @@
 #include "base/key_set.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,25 +38,25 @@ static struct key_slot *slot_of(const struct key_set *s, const void *key)
     return &s->slots[i];
 }
 
-static int grow(struct key_set *s)
+static bool grow(struct key_set *s)
 {
     struct key_set larger = *s;
     larger.slot_count = s->slot_count ? s->slot_count * 2 : FIRST_SLOTS;
     larger.slots = calloc(larger.slot_count, sizeof(struct key_slot));
     if (!larger.slots)
-        return -1;
+        return false;
     for (size_t i = 0; i < s->slot_count; i++) {
         if (s->slots[i].used)
             *slot_of(&larger, s->slots[i].key) = s->slots[i];
     }
     free(s->slots);
     *s = larger;
-    return 0;
+    return true;
 }
 
 uint64_t *key_set_at(struct key_set *s, const void *key)
 {
-    if (s->count * 2 >= s->slot_count && (s->count >= KEYS_MAX || grow(s) != 0))
+    if (s->count * 2 >= s->slot_count && (s->count >= KEYS_MAX || !grow(s)))
         return NULL;
     struct key_slot *slot = slot_of(s, key);
     if (!slot->used) {

@@ -83,14 +83,6 @@ void queue_close(struct queue *q)
     pthread_mutex_unlock(&q->lock);
 }
 
-int queue_is_closed(struct queue *q)
-{
-    pthread_mutex_lock(&q->lock);
-    int closed = q->closed;
-    pthread_mutex_unlock(&q->lock);
-    return closed;
-}
-
 size_t queue_length(struct queue *q)
 {
     pthread_mutex_lock(&q->lock);

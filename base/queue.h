@@ -22,13 +22,12 @@ struct queue;
 struct queue *queue_new(size_t capacity);
 void queue_free(struct queue *q);
 
-/* ERR_BUSY when full or closed (queue_is_closed() tells which): never blocks. */
+/* ERR_BUSY when full or closed: never blocks. */
 enum err queue_push(struct queue *q, void *item, struct error *err);
 /* Blocks until an item is there (ERR_OK), the queue is closed and empty (ERR_NOT_FOUND), or
  * `deadline_mono_ms` has passed (ERR_BUSY; INT64_MAX waits for ever, 0 does not wait). */
 enum err queue_pop(struct queue *q, void **ret, int64_t deadline_mono_ms);
 void queue_close(struct queue *q);
-int queue_is_closed(struct queue *q);
 /* A snapshot, for admission and metrics. */
 size_t queue_length(struct queue *q);
 

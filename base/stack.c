@@ -8,6 +8,8 @@
 #define LOAD_PAGE        4096 /* the smallest */
 #define ENCODING_VERSION 1
 #define FRAMES_MAX       4096
+#define IMAGES_MAX       256  /* of one stack that are told apart; more are written out each time */
+#define HAS_SYMBOL       0x80 /* of a frame's kinds */
 
 static const char *const kind_names[] = {"leaf", "return", "async", "exact"};
 static const char *const status_names[] = {"resolved", "no_image", "no_symbols", "out_of_range"};
@@ -87,16 +89,16 @@ struct uuid image_group_id(const char *os, const char *arch)
 }
 
 /* version, count, then per frame: kinds, index of the image in the order of first use (a new one
- * is followed by its 16 bytes), offset, length + 1 of the symbol (0: none), symbol. */
+ * is followed by its 16 bytes), offset; with HAS_SYMBOL length of the symbol, symbol. */
 bool raw_stack_encode(const struct raw_stack *s, struct buf *out)
 {
-    const struct uuid *seen[256];
+    const struct uuid *seen[IMAGES_MAX];
     size_t seen_count = 0;
     buf_u8(out, ENCODING_VERSION);
     buf_uleb(out, s->count);
     for (size_t i = 0; i < s->count; i++) {
         const struct raw_frame *f = &s->frames[i];
-        buf_u8(out, (uint8_t)(f->image_kind << 4 | f->kind | (f->symbol ? 0x80 : 0)));
+        buf_u8(out, (uint8_t)(f->image_kind << 4 | f->kind | (f->symbol ? HAS_SYMBOL : 0)));
         if (f->image_kind != IMAGE_NONE) {
             size_t k = 0;
             while (k < seen_count && !uuid_equal(seen[k], &f->image))
@@ -104,7 +106,7 @@ bool raw_stack_encode(const struct raw_stack *s, struct buf *out)
             buf_uleb(out, k);
             if (k == seen_count) {
                 buf_put(out, &f->image, sizeof(f->image));
-                if (seen_count < sizeof(seen) / sizeof(seen[0]))
+                if (seen_count < IMAGES_MAX)
                     seen[seen_count++] = &f->image;
             }
             buf_uleb(out, f->offset);
@@ -117,45 +119,47 @@ bool raw_stack_encode(const struct raw_stack *s, struct buf *out)
     return !out->failed;
 }
 
-static bool decode_frame(struct cursor *c, struct uuid *seen, size_t *seen_count,
-                         struct arena *arena, struct raw_frame *f)
+static enum err decode_frame(struct cursor *c, struct uuid *seen, size_t *seen_count,
+                             struct arena *arena, struct raw_frame *f)
 {
     uint8_t kinds = cursor_u8(c);
     f->image_kind = (enum image_kind)(kinds >> 4 & 7);
     f->kind = (enum frame_kind)(kinds & 15);
     if (f->image_kind > IMAGE_GROUP || f->kind > FRAME_EXACT)
-        return false;
+        return ERR_FORMAT;
     if (f->image_kind != IMAGE_NONE) {
         uint64_t k = cursor_uleb(c);
         if (k == *seen_count) {
             const uint8_t *bytes = cursor_take(c, sizeof(f->image));
             if (!bytes)
-                return false;
+                return ERR_FORMAT;
             memcpy(&f->image, bytes, sizeof(f->image));
-            if (*seen_count < 256)
+            if (*seen_count < IMAGES_MAX)
                 seen[(*seen_count)++] = f->image;
         } else if (k < *seen_count) {
             f->image = seen[k];
         } else {
-            return false;
+            return ERR_FORMAT;
         }
         f->offset = cursor_uleb(c);
     }
-    if (kinds & 0x80) {
+    if (kinds & HAS_SYMBOL) {
         uint64_t n = cursor_uleb(c);
         const uint8_t *text = n <= cursor_left(c) ? cursor_take(c, (size_t)n) : NULL;
-        f->symbol = text ? arena_strndup(arena, (const char *)text, (size_t)n) : NULL;
+        if (!text)
+            return ERR_FORMAT;
+        f->symbol = arena_strndup(arena, (const char *)text, (size_t)n);
         if (!f->symbol)
-            return false;
+            return ERR_NO_MEMORY;
     }
-    return !c->overrun;
+    return c->overrun ? ERR_FORMAT : ERR_OK;
 }
 
 enum err raw_stack_decode(const void *data, size_t len, struct arena *arena, struct raw_stack *ret,
                           struct error *err)
 {
     struct cursor c = cursor_of(data, len);
-    struct uuid seen[256];
+    struct uuid seen[IMAGES_MAX];
     size_t seen_count = 0;
     if (cursor_u8(&c) != ENCODING_VERSION)
         return error_set(err, ERR_FORMAT, "raw stack: unknown version");
@@ -166,8 +170,11 @@ enum err raw_stack_decode(const void *data, size_t len, struct arena *arena, str
     if (!frames)
         return error_set(err, ERR_NO_MEMORY, "raw stack: no memory for %u frames", (unsigned)count);
     for (size_t i = 0; i < count; i++) {
-        if (!decode_frame(&c, seen, &seen_count, arena, &frames[i]))
-            return error_set(err, ERR_FORMAT, "raw stack: frame %zu is damaged", i);
+        enum err rc = decode_frame(&c, seen, &seen_count, arena, &frames[i]);
+        if (rc == ERR_NO_MEMORY)
+            return error_set(err, rc, "raw stack: no memory for the symbol of frame %zu", i);
+        if (rc != ERR_OK)
+            return error_set(err, rc, "raw stack: frame %zu is damaged", i);
     }
     ret->frames = frames;
     ret->count = (size_t)count;
@@ -186,8 +193,8 @@ static uint64_t unzigzag(uint64_t v)
 
 /* The images of a stack in the order of first use, each with the load address of that first use. */
 struct loads {
-    const struct uuid *image[256];
-    uint64_t load[256];
+    const struct uuid *image[IMAGES_MAX];
+    uint64_t load[IMAGES_MAX];
     size_t count;
 };
 
@@ -204,7 +211,7 @@ static void loads_collect(struct loads *l, const struct raw_stack *s, const uint
     l->count = 0;
     for (size_t i = 0; i < s->count; i++) {
         const struct raw_frame *f = &s->frames[i];
-        if (f->image_kind == IMAGE_NONE || loads_find(l, f) < l->count || l->count == 256)
+        if (f->image_kind == IMAGE_NONE || loads_find(l, f) < l->count || l->count == IMAGES_MAX)
             continue;
         l->image[l->count] = &f->image;
         l->load[l->count++] = addresses ? addresses[i] - f->offset : 0;

@@ -85,9 +85,9 @@ struct frame {
 struct resolved_frame {
     struct raw_frame raw;
     enum frame_status status;
-    bool approximate;
-    bool in_app;    /* its image is not known to be the system's; rules have the last word */
-    bool has_index; /* a symbol index was there (status OUT_OF_RANGE or RESOLVED by it) */
+    bool approximate; /* named by another build's index */
+    bool in_app;      /* its image is not known to be the system's; rules have the last word */
+    bool has_index;   /* a symbol index was there (status OUT_OF_RANGE or RESOLVED by it) */
     /* The address minus the start of the (outermost) function, where an index has one. */
     bool has_function_offset;
     uint64_t function_offset;
@@ -115,7 +115,8 @@ void raw_stack_hash(const char *bundle_id, const struct raw_stack *s, uint8_t ou
 struct uuid image_named_id(const char *name);
 struct uuid image_group_id(const char *os, const char *arch);
 
-/* A raw stack as bytes (for storage), and back. Unknown versions and damage are ERR_FORMAT. */
+/* A raw stack as bytes (for storage), and back. Unknown versions and damage are ERR_FORMAT, an arena
+ * that is full ERR_NO_MEMORY. */
 struct buf;
 bool raw_stack_encode(const struct raw_stack *s, struct buf *out);
 enum err raw_stack_decode(const void *data, size_t len, struct arena *arena, struct raw_stack *ret,

@@ -43,15 +43,6 @@ bool figures_merge(struct figures *f, const struct figures *other)
     return histogram_merge(&f->hist, &other->hist);
 }
 
-void figures_subtract(struct figures *f, const struct figures *other)
-{
-    f->count -= other->count;
-    f->weighted -= other->weighted;
-    f->stall_ms -= other->stall_ms;
-    f->above_ms -= other->above_ms;
-    histogram_subtract(&f->hist, &other->hist);
-}
-
 void figures_show(const struct figures *f, struct duration_figures *ret)
 {
     ret->count = (uint64_t)f->count;

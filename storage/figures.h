@@ -34,7 +34,6 @@ void figures_done(struct figures *f);
 /* `duration_ms` below 0: none. False without memory. */
 bool figures_add(struct figures *f, int64_t weighted, int64_t duration_ms);
 bool figures_merge(struct figures *f, const struct figures *other);
-void figures_subtract(struct figures *f, const struct figures *other);
 void figures_show(const struct figures *f, struct duration_figures *ret);
 
 /* What a duration adds to stall time. */

@@ -10,8 +10,8 @@
  *   SWIFT_SIMPLIFIED  what `swift-demangle -simplified` prints,
  *   SWIFT_KEY         the function a name belongs to, the same for its closures, thunks,
  *                     specialisations and async parts (see demangle_swift_key.h). Its text is ours:
- *                     a change is a new SWIFT_KEY_VERSION, and everything keyed by it is to be keyed
- *                     anew.
+ *                     a change needs a new KEY_FORM (server/analysis/cluster_key.h), so that all
+ *                     that is keyed by it is keyed anew.
  *
  * Example: _$s4Shop4FeedC6reload5forceySb_tFySSXEfU_
  *   full        closure #1 (Swift.String) -> () in Shop.Feed.reload(force: Swift.Bool) -> ()
@@ -31,8 +31,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-
-#define SWIFT_KEY_VERSION 1
 
 /* Longer names are answered as they are. */
 #define SWIFT_NAME_MAX ((size_t)64 * 1024)

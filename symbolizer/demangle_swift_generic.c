@@ -68,16 +68,6 @@ static struct swift_node *assoc_type(struct swift_parser *p, struct swift_node *
     return type;
 }
 
-struct swift_node *swift_assoc_type_simple(struct swift_parser *p, struct swift_node *base)
-{
-    return assoc_type(p, base, false, true);
-}
-
-struct swift_node *swift_assoc_type_compound(struct swift_parser *p, struct swift_node *base)
-{
-    return assoc_type(p, base, true, true);
-}
-
 /* --- opaque types, packs ------------------------------------------------------------------------- */
 
 /* Qo: the opaque result of a declaration with generic arguments. */

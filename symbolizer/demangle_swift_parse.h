@@ -125,8 +125,6 @@ bool swift_pop_generic_args(struct swift_parser *p, struct swift_nodes *ret_list
                             struct swift_node **ret_conformances);
 struct swift_node *swift_generic_param(struct swift_parser *p, int depth, int index);
 struct swift_node *swift_generic_param_index(struct swift_parser *p);
-struct swift_node *swift_assoc_type_simple(struct swift_parser *p, struct swift_node *base);
-struct swift_node *swift_assoc_type_compound(struct swift_parser *p, struct swift_node *base);
 struct swift_node *swift_standard_type(struct swift_parser *p, enum swift_kind kind,
                                        const char *name);
 struct swift_node *swift_clang_type(struct swift_parser *p);

@@ -1,6 +1,5 @@
 #include "symbolizer/symbol_map.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +17,6 @@ struct symbol_map {
     uint32_t *lines; /* where name N begins in it */
     size_t count;
     bool plain_symbols; /* version 1.0: see the header */
-    atomic_uint_fast64_t strays;
 };
 
 bool symbol_map_recognize(const void *head, size_t len)
@@ -151,11 +149,6 @@ size_t symbol_map_count(const struct symbol_map *m)
     return m->count;
 }
 
-uint64_t symbol_map_strays(const struct symbol_map *m)
-{
-    return atomic_load_explicit(&m->strays, memory_order_relaxed);
-}
-
 /* N of "__hidden#N_", NO_NUMBER of anything else. More digits than a map has lines: none has it. */
 static uint32_t hidden_number(const char *text)
 {
@@ -179,15 +172,14 @@ bool symbol_map_is_hidden(const char *name)
 }
 
 /* The line of that number, NULL when the map has none or it is empty. */
-static const char *find_line(struct symbol_map *m, uint32_t number)
+static const char *find_line(const struct symbol_map *m, uint32_t number)
 {
     if (number < m->count && m->text[m->lines[number]])
         return m->text + m->lines[number];
-    atomic_fetch_add_explicit(&m->strays, 1, memory_order_relaxed);
     return NULL;
 }
 
-const char *symbol_map_name(struct symbol_map *m, const char *text)
+const char *symbol_map_name(const struct symbol_map *m, const char *text)
 {
     if (!m || !text || text[0] != '_' || text[1] != '_')
         return text;
@@ -205,7 +197,7 @@ static const char *without_underscore(const char *text)
     return text + (*text == '_' && text[1]);
 }
 
-const char *symbol_map_symbol(struct symbol_map *m, const char *text)
+const char *symbol_map_symbol(const struct symbol_map *m, const char *text)
 {
     const char *hidden = text;
     uint32_t number = hidden_number(hidden);

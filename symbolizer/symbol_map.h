@@ -43,10 +43,8 @@ size_t symbol_map_count(const struct symbol_map *m);
 /* `__hidden#N_`; of a Mach-O symbol also with one more underscore in front. */
 bool symbol_map_is_hidden(const char *name);
 /* A name or path of DWARF: the one behind it, else the text itself. `m` may be NULL. */
-const char *symbol_map_name(struct symbol_map *m, const char *text);
+const char *symbol_map_name(const struct symbol_map *m, const char *text);
 /* A name of the symbol table as it stands there, hidden or not: without Mach-O's underscore. */
-const char *symbol_map_symbol(struct symbol_map *m, const char *text);
-/* How often a number was asked for that the map does not have. */
-uint64_t symbol_map_strays(const struct symbol_map *m);
+const char *symbol_map_symbol(const struct symbol_map *m, const char *text);
 
 #endif

@@ -20,17 +20,3 @@ void *vec_grown(void *data, size_t *cap, size_t want, size_t size)
         *cap = next;
     return p;
 }
-
-void *vec_trimmed(void *data, size_t *cap, size_t count, size_t size)
-{
-    if (count == 0) {
-        free(data);
-        *cap = 0;
-        return NULL;
-    }
-    void *p = count < *cap ? realloc(data, count * size) : NULL;
-    if (!p)
-        return data;
-    *cap = count;
-    return p;
-}

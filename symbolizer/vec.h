@@ -19,8 +19,5 @@
 /* `data` with room for `want` elements of `size` bytes, moved if need be. */
 void *vec_grown(void *data, size_t *cap, size_t want, size_t size)
     __attribute__((warn_unused_result));
-/* `data` cut to `count` elements; `data` itself where that cannot be done. NULL when count is 0. */
-void *vec_trimmed(void *data, size_t *cap, size_t count, size_t size)
-    __attribute__((warn_unused_result));
 
 #endif

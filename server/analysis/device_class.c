@@ -46,15 +46,6 @@ enum device_class device_class_parse(const char *name)
     return DEVICE_CLASS_UNKNOWN;
 }
 
-const char *device_class_name(enum device_class class)
-{
-    for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
-        if (NAMES[i].class == class)
-            return NAMES[i].name;
-    }
-    return NULL;
-}
-
 static enum device_class by_memory(uint32_t mb)
 {
     return mb <= LOW_MB ? DEVICE_CLASS_LOW : mb <= MID_MB ? DEVICE_CLASS_MID : DEVICE_CLASS_HIGH;

@@ -21,7 +21,6 @@ enum device_class {
 
 /* "low", "mid", "high"; anything else is unknown. */
 enum device_class device_class_parse(const char *name);
-const char *device_class_name(enum device_class class); /* NULL: unknown */
 /* `memory_mb` 0: not said; `model` may be NULL. */
 enum device_class device_class_of(uint32_t memory_mb, const char *model);
 

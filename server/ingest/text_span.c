@@ -52,11 +52,6 @@ bool text_is(struct text_span t, const char *word)
     return t.len == strlen(word) && text_starts(t, word);
 }
 
-bool text_same(struct text_span a, struct text_span b)
-{
-    return a.len == b.len && (a.len == 0 || memcmp(a.s, b.s, a.len) == 0);
-}
-
 size_t text_find(struct text_span t, const char *word)
 {
     const char *at = t.len > 0 ? memmem(t.s, t.len, word, strlen(word)) : NULL;

@@ -32,7 +32,6 @@ struct text_span text_trim(struct text_span t);
 bool text_starts(struct text_span t, const char *word);
 bool text_ends(struct text_span t, const char *word);
 bool text_is(struct text_span t, const char *word);
-bool text_same(struct text_span a, struct text_span b);
 /* Where `word` stands first, or last; TEXT_NOWHERE. */
 size_t text_find(struct text_span t, const char *word);
 size_t text_find_last(struct text_span t, const char *word);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/hmac.h"
 
@@ -228,7 +229,7 @@ static void sign_feishu(const char *secret, int64_t now_ms, struct buf *out)
     int len = snprintf(key, sizeof(key), "%lld\n%s", (long long)(now_ms / 1000), secret);
     hmac_sha256_of(key, (size_t)len, "", 0, mac);
     buf_printf(out, "\"timestamp\":\"%lld\",\"sign\":\"", (long long)(now_ms / 1000));
-    buf_base64(out, mac, sizeof(mac));
+    base64_put(out, mac, sizeof(mac));
     buf_puts(out, "\",");
 }
 
@@ -240,7 +241,7 @@ static void sign_dingtalk(const char *secret, int64_t now_ms, struct buf *url)
     int len = snprintf(text, sizeof(text), "%lld\n%s", (long long)now_ms, secret);
     hmac_sha256_of(secret, strlen(secret), text, (size_t)len, mac);
     buf_init(&base64, 64);
-    buf_base64(&base64, mac, sizeof(mac));
+    base64_put(&base64, mac, sizeof(mac));
     buf_printf(url, "%ctimestamp=%lld&sign=", memchr(url->data, '?', url->len) ? '&' : '?',
                (long long)now_ms);
     for (size_t i = 0; i < base64.len; i++) {

@@ -36,7 +36,6 @@ START_TEST(closing_drains)
     struct queue *q = queue_new(2);
     queue_push(q, &item, &err);
     queue_close(q);
-    ck_assert(queue_is_closed(q));
     ck_assert_int_eq(queue_push(q, &item, &err), ERR_BUSY);
     ck_assert_int_eq(queue_pop(q, &out, INT64_MAX), ERR_OK);
     ck_assert_int_eq(queue_pop(q, &out, INT64_MAX), ERR_NOT_FOUND);

@@ -51,6 +51,24 @@ START_TEST(encoding_keeps_everything)
 }
 END_TEST
 
+/* That is no damage: the stack may be read another time. */
+START_TEST(memory_that_is_not_there)
+{
+    struct raw_stack s = {some_frames(), 5}, back;
+    struct buf out;
+    struct arena arena;
+    struct error err;
+    buf_init(&out, 10000);
+    ck_assert(raw_stack_encode(&s, &out));
+    for (size_t limit = 16; limit < 5 * sizeof(struct raw_frame) + 16; limit += 16) {
+        arena_init(&arena, limit);
+        ck_assert_int_eq(raw_stack_decode(out.data, out.len, &arena, &back, &err), ERR_NO_MEMORY);
+        arena_done(&arena);
+    }
+    buf_done(&out);
+}
+END_TEST
+
 START_TEST(more_images_than_the_table_holds)
 {
     enum { FRAMES = 700 };
@@ -162,5 +180,6 @@ START_TEST(hash_tells_apart_what_differs)
 }
 END_TEST
 
-UNIT_MAIN("stack", encoding_keeps_everything, more_images_than_the_table_holds,
-          addresses_come_back_as_reported, images_load_anywhere, hash_tells_apart_what_differs)
+UNIT_MAIN("stack", encoding_keeps_everything, memory_that_is_not_there,
+          more_images_than_the_table_holds, addresses_come_back_as_reported, images_load_anywhere,
+          hash_tells_apart_what_differs)

@@ -54,26 +54,4 @@ START_TEST(past_its_limit_it_fails_for_good)
 }
 END_TEST
 
-START_TEST(vectors_grow_and_shrink)
-{
-    size_t cap = 0;
-    uint64_t *v = vec_grown(NULL, &cap, 1, sizeof(*v));
-    ck_assert_ptr_nonnull(v);
-    ck_assert_uint_ge(cap, 1);
-    v[0] = 7;
-    v = vec_grown(v, &cap, 1000, sizeof(*v));
-    ck_assert_uint_ge(cap, 1000);
-    ck_assert_uint_eq(v[0], 7);
-    size_t before = cap;
-    ck_assert_ptr_null(vec_grown(v, &cap, VEC_BYTES_MAX, sizeof(*v)));
-    ck_assert_uint_eq(cap, before);
-    v = vec_trimmed(v, &cap, 1, sizeof(*v));
-    ck_assert_uint_eq(cap, 1);
-    ck_assert_uint_eq(v[0], 7);
-    ck_assert_ptr_null(vec_trimmed(v, &cap, 0, sizeof(*v)));
-    ck_assert_uint_eq(cap, 0);
-}
-END_TEST
-
-UNIT_MAIN("string_table", equal_texts_are_one, past_its_limit_it_fails_for_good,
-          vectors_grow_and_shrink)
+UNIT_MAIN("string_table", equal_texts_are_one, past_its_limit_it_fails_for_good)
