@@ -44,7 +44,8 @@ class Daemon:
         env = {**os.environ, 'STALLSYM_STORAGE_DIR': str(self.folder / 'data'),
                'STALLSYM_HTTP_ADDRESS': '127.0.0.1', 'STALLSYM_HTTP_PORT': '0',
                'STALLSYM_HTTP_PORT_FILE': str(port_file),
-               'STALLSYM_ADMIN_TOKEN': 'test-admin-token', **self.env}
+               'STALLSYM_ADMIN_TOKEN': 'test-admin-token',
+               **({'STALLSYM_HTTP_READ_MS': '60000'} if SANITIZER else {}), **self.env}
         with open(self.log, 'ab') as log:
             self.process = subprocess.Popen([PROGRAM, 'run'], env=env, stdout=log, stderr=log)
         deadline = time.monotonic() + 20 * SLOW
