@@ -23,7 +23,7 @@
 #include "base/stack.h"
 #include "server/analysis/rules.h"
 
-#define KEY_FORM         3
+#define KEY_FORM         4
 #define CLUSTER_KEY_SIZE 16
 #define KEY_DEPTH_MAX    16
 #define VARIANT_FRAMES   5

@@ -22,6 +22,7 @@ static bool is_unnamed(struct name_view v)
                                          "<unknown",
                                          "<hidden",
                                          "<compiler-generated",
+                                         "<anonymous closure",
                                          "<deduplicated_symbol",
                                          "???",
                                          "(null)"};
@@ -170,10 +171,36 @@ static size_t il2cpp_suffix(struct name_view v)
     return v.n - (head.n - DIGITS - 2);
 }
 
+/* `Feed.load.<anonymous closure>`: Dart's way to name a closure. */
+static size_t dart_suffix(struct name_view v)
+{
+    static const char CLOSURE[] = ".<anonymous closure>";
+    return name_ends(v, CLOSURE) ? sizeof(CLOSURE) - 1 : 0;
+}
+
+/* `Feed_U3CLoadU3Eb__6_12`: a closure of C# is the method that it was written in, where it stands
+ * in the method's class. (`<` and `>` cannot be in a name of C: they are U3C and U3E.) */
+static bool put_il2cpp_closure(struct name_view v, struct name_out *out)
+{
+    size_t end = v.n;
+    while (end > 0 && (name_digit(v.p[end - 1]) || v.p[end - 1] == '_'))
+        end--;
+    const struct name_view head = name_view_of(v.p, end);
+    size_t open = name_find_outside(head, 1, "_U3C");
+    if (end + 2 >= v.n || !name_ends(head, "U3Eb") || open == NAME_NPOS || open + 8 >= end ||
+        name_starts(v, "U3C"))
+        return false;
+    name_put(out, v.p, open + 1);
+    name_put(out, v.p + open + 4, end - open - 8);
+    return true;
+}
+
 static struct name_view strip_suffixes(struct name_view v)
 {
     for (;;) {
         size_t n = bracket_suffix(v);
+        if (n == 0)
+            n = dart_suffix(v);
         if (n == 0)
             n = clone_suffix(v);
         if (n == 0)
@@ -242,7 +269,8 @@ static enum name_kind normalize_once(struct name_view v, struct name_out *out)
         normalize_cxx(v, out);
         break;
     case NAME_C:
-        name_put_view(out, v);
+        if (!put_il2cpp_closure(v, out))
+            name_put_view(out, v);
         break;
     }
     return kind;
@@ -267,6 +295,7 @@ static void put_file(const char *file, struct name_out *out)
 size_t normalize_function(const char *function, const char *file, int local, char *out, size_t size)
 {
     char passes[2][KEY_NAME_MAX];
+    char plain[KEY_NAME_MAX];
     if (size == 0)
         return 0;
     out[0] = 0;
@@ -274,7 +303,8 @@ size_t normalize_function(const char *function, const char *file, int local, cha
         return 0;
     const struct name_view whole =
         name_trim(name_view_of(function, strnlen(function, NAME_INPUT_MAX)));
-    struct name_view v = whole;
+    struct name_out decoded = {plain, 0, sizeof(plain)};
+    struct name_view v = normalize_rust_escapes(whole, &decoded);
     enum name_kind kind = NAME_NOTHING;
     struct name_out key = {passes[0], 0, KEY_NAME_MAX - 1};
     bool settled = false;

@@ -129,6 +129,17 @@ static void on_blank(struct cxx_scan *s)
     s->in_function = s->lambda = false;
 }
 
+/* `<shop::feed::Feed>::load`: Rust's newer linkage names put a type's own functions so, the older
+ * ones write `shop::feed::Feed::load`. */
+static bool is_rust_path(struct name_view inside)
+{
+    for (size_t i = 0; i < inside.n && inside.p[i] != '<'; i++) {
+        if (!name_ident_char(inside.p[i]) && inside.p[i] != ':')
+            return false;
+    }
+    return inside.n > 0 && inside.p[0] != '<';
+}
+
 /* `<…>`: template arguments, or the `<T as Trait>` that Rust begins a name with. */
 static void on_angle(struct cxx_scan *s)
 {
@@ -138,7 +149,8 @@ static void on_angle(struct cxx_scan *s)
         struct name_view inside =
             name_view_of(s->v.p + s->i + 1, end - s->i - 1 - (closed ? 1 : 0));
         size_t as = name_find_outside(inside, 0, " as ");
-        name_puts(s->out, "<");
+        bool path = as == NAME_NPOS && closed && is_rust_path(inside);
+        name_puts(s->out, path ? "" : "<");
         if (as == NAME_NPOS) {
             scan_cxx(inside, s->out, s->nesting + 1);
         } else {
@@ -146,7 +158,7 @@ static void on_angle(struct cxx_scan *s)
             name_puts(s->out, " as ");
             scan_cxx(name_view_from(inside, as + 4), s->out, s->nesting + 1);
         }
-        name_puts(s->out, ">");
+        name_puts(s->out, path ? "" : ">");
     } else if (!s->lambda) {
         if (name_out_ends(s->out, "::"))
             s->out->n -= 2; /* Rust's `f::<T>` */

@@ -66,6 +66,9 @@ void normalize_swift(struct name_view v, struct name_out *out);
 void normalize_swift_mangled(struct name_view v, struct name_out *out);
 void normalize_cxx(struct name_view v, struct name_out *out);
 
+/* A name of Rust's with its escapes (`$LT$`, `$u7b$`, `..`) written out into `out`; else `v`. */
+struct name_view normalize_rust_escapes(struct name_view v, struct name_out *out);
+
 /* A Swift name without what the compiler made of it; all of it may be gone. */
 struct swift_wrapped {
     struct name_view type; /* that conforms, of a protocol witness; empty */

@@ -1,6 +1,7 @@
 /*
  * Covers: server/analysis/normalize_parts.c server/analysis/normalize_swift.c
  * Covers: server/analysis/normalize_cxx.c server/analysis/normalize_objc.c
+ * Covers: server/analysis/normalize_rust.c
  */
 #include "server/analysis/normalize.h"
 
@@ -154,6 +155,16 @@ static const struct pair CXX[] = {
     {"shop[9f3c2a1b]::feed::reload::{closure#3}", "shop::feed::reload"},
     {"<alloc::vec::Vec<T,A> as core::ops::drop::Drop>::drop",
      "<alloc::vec::Vec<> as core::ops::drop::Drop>::drop"},
+    /* Rust's two ways to write a type's own function, and what tools without Rust make of one */
+    {"<shop::feed::Feed>::reload", "shop::feed::Feed::reload"},
+    {"<shop::Pool<u8>>::get::{closure#0}", "shop::Pool<>::get"},
+    {"<dyn shop::Load>::all", "shop::Load::all"},
+    {"shop::feed::Feed::reload::_$u7b$$u7b$closure$u7d$$u7d$::h0123456789abcdef",
+     "shop::feed::Feed::reload"},
+    {"_$LT$shop..feed..Feed$u20$as$u20$shop..Load$GT$::load::h0123456789abcdef",
+     "<shop::feed::Feed as shop::Load>::load"},
+    {"shop::scoped::Scoped$LT$T$GT$::set::h0123456789abcdef", "shop::scoped::Scoped<>::set"},
+    {"shop::a$LT$T$GT$::set::h0123456789abcde", "shop::a$LT$T$GT$::set::h0123456789abcde"},
 };
 
 static const struct pair OTHERS[] = {
@@ -172,6 +183,11 @@ static const struct pair OTHERS[] = {
     {"Enemy_Update_m0123456789ABCDEF0123456789ABCDEF01234567", "Enemy_Update"},
     {"Pool_1_Get_mF0B1C2D3E4F5061728394A5B6C7D8E9F0A1B2C3D_gshared_inline", "Pool_1_Get"},
     {"Invoker_t700C6383A2A510C2CF4DD86DABD5CA9FF70ADAC5(void (*)(), void*)", "Invoker"},
+    {"Loader_U3CRunU3Eb__6_12_mD2571AB5D64980EC6B23A5512C93FD0DEBAC614B", "Loader_Run"},
+    {"U3CU3Ec_U3CRunU3Eb__6_12_mD2571AB5D64980EC6B23A5512C93FD0DEBAC614B",
+     "U3CU3Ec_U3CRunU3Eb__6_12"}, /* of no class that is known */
+    {"Loader_U3CRunU3Ed__6_MoveNext", "Loader_U3CRunU3Ed__6_MoveNext"},
+    {"_ChartPainter.paint.<anonymous closure>.<anonymous closure>", "_ChartPainter.paint"},
     {"Enemy_Update_m0123456789ABCDEF0123456789ABCDEF0123456",
      "Enemy_Update_m0123456789ABCDEF0123456789ABCDEF0123456"},
     {"Enemy_Update_m0123456789abcdef0123456789abcdef01234567",
@@ -198,6 +214,7 @@ static const char *const NOTHING[] = {
     "<redacted>",
     "<unknown>",
     "<compiler-generated>",
+    "<anonymous closure>",
     "<hidden>",
     "???",
     "__hidden#8730_",
