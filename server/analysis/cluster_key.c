@@ -149,7 +149,11 @@ static void fold_repeats(struct keying *k)
 static void settle_cycle(struct keying *k)
 {
     for (size_t period = 2; period <= CYCLE_MAX && period < k->count; period++) {
-        bool cycle = same_frame(listed(k, 0), listed(k, period));
+        if (!same_frame(listed(k, 0), listed(k, period)) || 2 * period > k->count)
+            continue;
+        bool cycle = true;
+        for (size_t i = 1; i < period && cycle; i++)
+            cycle = same_frame(listed(k, i), listed(k, i + period));
         if (!cycle)
             continue;
         size_t least = 0;
@@ -234,16 +238,32 @@ static enum err finish_text(struct keying *k, struct buf *b, const char **ret)
     return *ret ? ERR_OK : no_memory(k);
 }
 
+/* A frame that tells a cause: a name of its own, or a place that gets one. */
+static bool solid(const struct fated_frame *f)
+{
+    return !f->plumbing && (f->named || f->waiting);
+}
+
+/* Plumbing tells no cause, only how a cause was reached or what it waited in: where a frame that
+ * tells one is among the first `count`, plumbing is no part of the key. */
+static bool left_out(const struct keying *k, size_t count, size_t i)
+{
+    return listed(k, i)->plumbing && count > 0 && solid(listed(k, count - 1));
+}
+
 /* How many of the listed frames make the key: the depth that the culprit's rule wants, and one more
  * for each frame of plumbing or without a name in front. */
 static size_t key_length(const struct keying *k)
 {
-    size_t wanted = listed(k, 0)->depth ? listed(k, 0)->depth : 1;
-    size_t solid = 0;
+    size_t first = 0;
+    while (first + 1 < k->count && listed(k, first)->plumbing)
+        first++;
+    size_t wanted = listed(k, first)->depth ? listed(k, first)->depth : 1;
+    size_t found = 0;
     size_t n = 0;
-    while (n < k->count && n < KEY_DEPTH_MAX && solid < wanted) {
+    while (n < k->count && n < KEY_DEPTH_MAX && found < wanted) {
         const struct fated_frame *f = listed(k, n++);
-        solid += !f->plumbing && (f->named || f->waiting);
+        found += solid(f);
         if (f->waiting)
             break; /* its file will say more */
     }
@@ -263,7 +283,9 @@ static enum err join(struct keying *k, size_t count, const char *separator, bool
             e = no_memory(k);
             break;
         }
-        if (i > 0)
+        if (left_out(k, count, i))
+            continue;
+        if (b.len > 0)
             buf_puts(&b, separator);
         if (with_image && !(f->vendor && f->named) && (f->named || !f->waiting)) {
             buf_puts(&b, f->image);
@@ -302,6 +324,9 @@ static void set_variant(struct keying *k)
 static enum err key_of_app(struct keying *k)
 {
     size_t n = key_length(k);
+    size_t first = 0;
+    while (left_out(k, n, first))
+        first++;
     bool waits = listed(k, n - 1)->waiting;
     const char *text = NULL;
     const char *title = NULL;
@@ -310,10 +335,16 @@ static enum err key_of_app(struct keying *k)
         e = join(k, n, " < ", false, true, &title);
     if (e != ERR_OK)
         return e;
-    keep(k, k->list[0], waits && n == 1 ? "waits for its symbol file" : "first app frame");
-    for (size_t i = 1; i < n; i++)
-        keep(k, k->list[i], listed(k, i - 1)->plumbing ? "behind plumbing" : "within the depth");
-    set_culprit(k, k->list[0]);
+    for (size_t i = first; i < n; i++) {
+        const char *why = i == 0 ? "first app frame" : "within the depth";
+        if (i == 0 && waits && n == 1)
+            why = "waits for its symbol file";
+        else if (i > 0 && listed(k, i - 1)->plumbing)
+            why = "behind plumbing";
+        if (!left_out(k, n, i))
+            keep(k, k->list[i], why);
+    }
+    set_culprit(k, k->list[first]);
     return set_key(k, waits ? CLUSTER_PROVISIONAL : CLUSTER_APP, text, title);
 }
 
@@ -406,6 +437,26 @@ static const struct rule_match *group_of(const struct keying *k)
     return best;
 }
 
+/* The first `system_group=` line of the file among those that meet a frame: what stalls the app
+ * without its own code in it, under one name on every system version. */
+static enum err set_system_group(struct keying *k)
+{
+    size_t at = k->stack.count;
+    for (size_t i = 0; i < k->stack.count && !k->stack.frames[i].beyond; i++) {
+        const struct rule_match *m = &k->stack.frames[i].system_group;
+        if (m->action &&
+            (at == k->stack.count || m->order < k->stack.frames[at].system_group.order))
+            at = i;
+    }
+    if (at == k->stack.count)
+        return ERR_OK;
+    const struct rule_match *best = &k->stack.frames[at].system_group;
+    memset(k->kept, 0, k->stack.count * sizeof(*k->kept));
+    k->kept[at] = true;
+    k->stack.frames[at].rule = best->why;
+    return set_key_of(k, "system_group", best->action->text, best->action->text);
+}
+
 static const char *owner_of(const struct keying *k)
 {
     for (size_t i = 0; i < k->stack.count; i++) {
@@ -421,6 +472,8 @@ static const char *default_fate(const struct keying *k, const struct fated_frame
 {
     if (f->raw->status == FRAME_NO_IMAGE && !f->named)
         return "in no image";
+    if (f->plumbing && (f->in_app || f->vendor))
+        return "plumbing: the frame behind it tells the cause";
     if (f->in_app)
         return f->named || k->v.kind == CLUSTER_PROVISIONAL ? "beyond the depth" : "no name";
     if (!f->named)
@@ -508,6 +561,8 @@ enum err cluster_key_of(const struct rules *rules, const struct key_options *opt
     if (e != ERR_OK)
         return e;
     set_variant(&k);
+    if (k.v.kind == CLUSTER_SYSTEM_ONLY && (e = set_system_group(&k)) != ERR_OK)
+        return e;
     const struct rule_match *group = group_of(&k);
     bool cause = k.v.kind == CLUSTER_APP || k.v.kind == CLUSTER_SYSTEM_ONLY;
     if (group && cause) {

@@ -69,6 +69,7 @@ static bool judge(const struct rules *rules, const struct key_options *options, 
     f->plumbing = d.plumbing;
     f->depth = d.depth;
     f->group = d.group;
+    f->system_group = d.system_group;
     f->category = d.category;
     f->owner = d.owner;
     *ret_room = f->key != NULL;

@@ -32,6 +32,7 @@ struct fated_frame {
     bool plumbing;
     uint32_t depth; /* 0: no rule */
     struct rule_match group;
+    struct rule_match system_group;
     struct rule_match category;
     const char *owner;
     const char *rule; /* why, for struct frame_fate */

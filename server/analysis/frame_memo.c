@@ -160,6 +160,7 @@ static void decide(const struct rules *rules, const struct frame_question *q, ch
     d->boundary = yes(&m[RULE_BOUNDARY]);
     d->plumbing = yes(&m[RULE_PLUMBING]);
     d->group = m[RULE_GROUP];
+    d->system_group = m[RULE_SYSTEM_GROUP];
     d->category = m[RULE_CATEGORY];
     d->owner = m[RULE_OWNER].action ? m[RULE_OWNER].action->text : NULL;
     d->depth = m[RULE_DEPTH].action ? m[RULE_DEPTH].action->number : 0;

@@ -44,6 +44,7 @@ struct frame_decision {
     const char *rule; /* why; "" when no rule says */
     const char *owner;
     struct rule_match group;
+    struct rule_match system_group;
     struct rule_match category;
     uint32_t depth; /* 0: no rule */
     bool named;     /* has a name at all, which may have no identity */

@@ -31,12 +31,19 @@ static const struct {
     enum rule_value value;
     bool flag; /* `boundary=no` takes it back */
 } ACTIONS[] = {
-    {"drop", RULE_FATE, VALUE_DROP, false},       {"keep", RULE_FATE, VALUE_YES, false},
-    {"app", RULE_CLASS, VALUE_APP, false},        {"system", RULE_CLASS, VALUE_SYSTEM, false},
-    {"vendor", RULE_CLASS, VALUE_VENDOR, false},  {"platform", RULE_PLATFORM, VALUE_YES, true},
-    {"boundary", RULE_BOUNDARY, VALUE_YES, true}, {"plumbing", RULE_PLUMBING, VALUE_YES, true},
-    {"group", RULE_GROUP, VALUE_TEXT, false},     {"category", RULE_CATEGORY, VALUE_TEXT, false},
-    {"owner", RULE_OWNER, VALUE_TEXT, false},     {"depth", RULE_DEPTH, VALUE_TEXT, false},
+    {"drop", RULE_FATE, VALUE_DROP, false},
+    {"keep", RULE_FATE, VALUE_YES, false},
+    {"app", RULE_CLASS, VALUE_APP, false},
+    {"system", RULE_CLASS, VALUE_SYSTEM, false},
+    {"vendor", RULE_CLASS, VALUE_VENDOR, false},
+    {"platform", RULE_PLATFORM, VALUE_YES, true},
+    {"boundary", RULE_BOUNDARY, VALUE_YES, true},
+    {"plumbing", RULE_PLUMBING, VALUE_YES, true},
+    {"group", RULE_GROUP, VALUE_TEXT, false},
+    {"category", RULE_CATEGORY, VALUE_TEXT, false},
+    {"owner", RULE_OWNER, VALUE_TEXT, false},
+    {"depth", RULE_DEPTH, VALUE_TEXT, false},
+    {"system_group", RULE_SYSTEM_GROUP, VALUE_TEXT, false},
 };
 
 static enum err no_memory(struct reader *r)
@@ -105,16 +112,14 @@ static enum err read_text(struct reader *r, char stop, char out[RULES_PATTERN_MA
     return ERR_OK;
 }
 
-static enum err add_entry(struct reader *r, const struct rule_pattern *pattern)
+static enum err add_entry(struct reader *r, struct rule_entry **head,
+                          const struct rule_pattern *pattern)
 {
     struct rule_entry *entry = arena_alloc(&r->rules->arena, sizeof(*entry));
     if (!entry)
         return no_memory(r);
-    struct rule_entry **head = &r->rules->loose;
     if (r->rule->kinds == 1u << RULE_PLATFORM)
         head = &r->rules->platform;
-    else if (pattern && strcspn(pattern->text, "*?") >= RULES_PREFIX)
-        head = &r->rules->buckets[rules_bucket(pattern->text)];
     entry->rule = r->rule;
     entry->pattern = pattern;
     entry->next = *head;
@@ -122,15 +127,31 @@ static enum err add_entry(struct reader *r, const struct rule_pattern *pattern)
     return ERR_OK;
 }
 
+/* Where a function pattern is looked up: by its first bytes; `?[Feed*`, a method of the class or
+ * of its objects, under both signs. */
+static enum err add_function(struct reader *r, const struct rule_pattern *pattern)
+{
+    char method[RULES_PREFIX + 1] = "-[";
+    const char *text = pattern->text;
+    if (strcspn(text, "*?") >= RULES_PREFIX)
+        return add_entry(r, &r->rules->buckets[rules_bucket(text)], pattern);
+    if (strncmp(text, "?[", 2) != 0 || strcspn(text + 2, "*?") < RULES_PREFIX - 2)
+        return add_entry(r, &r->rules->loose, pattern);
+    memcpy(method + 2, text + 2, RULES_PREFIX - 2);
+    enum err e = add_entry(r, &r->rules->buckets[rules_bucket(method)], pattern);
+    method[0] = '+';
+    return e == ERR_OK ? add_entry(r, &r->rules->buckets[rules_bucket(method)], pattern) : e;
+}
+
 /* A rule without a function pattern: found by the first bytes of its images, if it names some. */
 static enum err add_bare_rule(struct reader *r)
 {
     const struct rule *rule = r->rule;
     if (!rule->positive[PATTERN_IMAGE] || rule->kinds == 1u << RULE_PLATFORM)
-        return add_entry(r, NULL);
+        return add_entry(r, &r->rules->loose, NULL);
     for (const struct rule_pattern *p = rule->patterns[PATTERN_IMAGE]; p; p = p->next) {
         if (!p->negated && strcspn(p->text, "*?") < IMAGE_PREFIX)
-            return add_entry(r, NULL);
+            return add_entry(r, &r->rules->loose, NULL);
     }
     for (const struct rule_pattern *p = rule->patterns[PATTERN_IMAGE]; p; p = p->next) {
         if (p->negated)
@@ -162,7 +183,7 @@ static enum err add_pattern(struct reader *r, enum pattern_kind kind, const char
     if (negated)
         return ERR_OK;
     r->rule->positive[kind] = true;
-    return kind == PATTERN_FUNCTION ? add_entry(r, pattern) : ERR_OK;
+    return kind == PATTERN_FUNCTION ? add_function(r, pattern) : ERR_OK;
 }
 
 static bool parse_number(const char *text, uint32_t max, uint32_t *ret)

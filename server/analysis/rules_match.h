@@ -25,6 +25,7 @@ enum rule_kind {
     RULE_BOUNDARY,
     RULE_PLUMBING,
     RULE_GROUP,
+    RULE_SYSTEM_GROUP,
     RULE_CATEGORY,
     RULE_OWNER,
     RULE_DEPTH,
@@ -38,7 +39,7 @@ enum rule_value {
     VALUE_APP,
     VALUE_SYSTEM,
     VALUE_VENDOR,
-    VALUE_TEXT, /* group, category, owner: the text; depth: the number */
+    VALUE_TEXT, /* group, system_group, category, owner: the text; depth: the number */
 };
 
 struct rule_action {

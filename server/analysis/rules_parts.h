@@ -72,7 +72,7 @@ struct rules {
     size_t count;
     uint32_t position_cap;
     struct rule_entry
-        *buckets[RULES_BUCKETS]; /* patterns that begin with RULES_PREFIX plain bytes */
+        *buckets[RULES_BUCKETS]; /* patterns that begin with RULES_PREFIX plain bytes, or `?[` */
     struct rule_entry *by_image[IMAGE_BUCKETS]; /* rules of images without function patterns */
     struct rule_entry *loose;                   /* the other ones, and rules without a pattern */
     struct rule_entry *platform;                /* rules of images alone; no frame asks them */

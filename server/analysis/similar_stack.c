@@ -31,11 +31,21 @@ static const char *operation_of(const struct fated_stack *s)
     return "";
 }
 
+/* The first frame that tells a cause; plumbing in front is no part of the key, and none here. */
+static size_t first_told(const struct fated_stack *s, enum cluster_kind kind, bool vendor)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (counts(&s->frames[i], kind, vendor) && !s->frames[i].plumbing)
+            return i;
+    }
+    return 0;
+}
+
 static size_t collect(const struct fated_stack *s, enum cluster_kind kind, bool vendor,
                       const char **names, uint32_t *at)
 {
     size_t n = 0;
-    for (size_t i = 0; i < s->count; i++) {
+    for (size_t i = first_told(s, kind, vendor); i < s->count; i++) {
         if (counts(&s->frames[i], kind, vendor) &&
             (n == 0 || strcmp(names[n - 1], s->frames[i].key) != 0)) {
             at[n] = (uint32_t)i;

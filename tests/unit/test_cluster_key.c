@@ -258,6 +258,9 @@ START_TEST(recursion_is_one_frame)
     check_same(repeat("Shop!pong\nShop!ping\n", 4, ""), repeat("Shop!ping\nShop!pong\n", 9, ""));
     check_same(repeat("Shop!c\nShop!a\nShop!b\n", 3, ""),
                repeat("Shop!b\nShop!c\nShop!a\n", 2, ""));
+    /* a closure that a function hands to a helper is no recursion: the function is the culprit */
+    check_same("Shop!closure #1 in walk()\nShop!each(_:)\nShop!walk()\nShop!main\n",
+               "Shop!walk()\nShop!main\n");
     done();
 }
 END_TEST
@@ -296,7 +299,7 @@ START_TEST(the_sdk_is_never_the_cause)
     check_same(plain, "Shop!__27-[WCBlockMonitorMgr check]_block_invoke\nShop!Feed.reload(_:)\n");
     check_same(plain, "Sentry!-[Foo bar]\nShop!Feed.reload(_:)\n");
     struct cluster_verdict v = verdict("Shop!-[SentryHub a]\nShop!Feed.reload(_:)\n");
-    ck_assert_str_eq(v.fates[0].rule, "drop sdk: -[Sentry*");
+    ck_assert_str_eq(v.fates[0].rule, "drop sdk: ?[Sentry*");
     ck_assert(!v.fates[0].kept);
     ck_assert(v.fates[1].kept);
     ck_assert_str_eq(v.fates[1].rule, "first app frame");
@@ -331,7 +334,7 @@ START_TEST(system_only)
                          "-[UIApplication _createSnapshot]\n" CALLOUT;
     struct cluster_verdict v = verdict(a);
     ck_assert_int_eq(v.kind, CLUSTER_SYSTEM_ONLY);
-    ck_assert_str_eq(v.key_text, "CARenderServerSnapshot_");
+    ck_assert_str_eq(v.key_text, "Scene snapshot"); /* a system_group of the default rules */
     ck_assert_uint_eq(v.culprit_raw, SIZE_MAX);
     ck_assert_ptr_null(v.image);
     check_same(a, "QuartzCore CARenderServerSnapshot_\nUIKitCore -[UIApplication x]\n" CALLOUT);
@@ -346,6 +349,28 @@ START_TEST(system_only)
     ck_assert_str_eq(v.fates[3].rule, "beyond the first system frames");
     /* not in one cluster with an app's function of that name */
     check_differ("A a\n", "A!a\n");
+    done();
+}
+END_TEST
+
+START_TEST(system_groups)
+{
+    use_rules("system_group=Fonts: TFont::*\nsystem_group=Layout: NSIS* TFont::late\n"
+              "boundary: loop\n");
+    struct cluster_verdict v = verdict("CoreText TFont::get(int)\nUIKitCore a\nUIKitCore NSISx\n");
+    ck_assert_int_eq(v.kind, CLUSTER_SYSTEM_ONLY);
+    ck_assert_str_eq(v.key_text, "Fonts");
+    ck_assert_str_eq(v.title, "Fonts");
+    ck_assert(v.fates[0].kept && !v.fates[1].kept);
+    ck_assert_str_eq(v.fates[0].rule, "system_group Fonts");
+    /* the file's first line decides, wherever its frame is */
+    check_same("CoreText TFont::get(int)\n", "UIKitCore NSISx\nCoreText TFont::set()\nU x\n");
+    check_differ("UIKitCore NSISx\n", "CoreText TFont::set()\n");
+    /* not where the app's own code is, nor outside a boundary */
+    v = verdict("CoreText TFont::get(int)\nShop!Feed.reload()\n");
+    ck_assert_str_eq(v.key_text, "Shop|Feed.reload()");
+    v = verdict("UIKitCore a\nlibc loop\nCoreText TFont::get(int)\n");
+    ck_assert_str_eq(v.key_text, "a < loop");
     done();
 }
 END_TEST
@@ -431,13 +456,24 @@ START_TEST(depth_and_plumbing)
 {
     use_rules("plumbing: *.withLock(_:)\ndepth=2: Router.*\n");
     struct cluster_verdict v = verdict("Shop!Lock.withLock(_:)\nShop!Feed.reload()\nShop!a\n");
-    ck_assert_str_eq(v.key_text, "Shop|Lock.withLock(_:) < Shop|Feed.reload()");
-    ck_assert_str_eq(v.title, "Lock.withLock(_:) < Feed.reload()");
+    ck_assert_str_eq(v.key_text, "Shop|Feed.reload()");
+    ck_assert_str_eq(v.title, "Feed.reload()");
+    ck_assert_str_eq(v.function, "Feed.reload()");
+    ck_assert_uint_eq(v.culprit_raw, 1);
+    ck_assert(!v.fates[0].kept && v.fates[1].kept);
+    ck_assert_str_eq(v.fates[0].rule, "plumbing: the frame behind it tells the cause");
     ck_assert_str_eq(v.fates[1].rule, "behind plumbing");
+    /* inside the lock and waiting for it: one cause */
+    check_same("Shop!Lock.withLock(_:)\nShop!Feed.reload()\nShop!a\n",
+               "Shop!closure #1 in Feed.reload()\nShop!Lock.withLock(_:)\nShop!Feed.reload()\n");
     ck_assert_str_eq(v.fates[2].rule, "beyond the depth");
     v = verdict(
         "Shop!Lock.withLock(_:)\nShop!Lock.withLock(_:)\nShop!B.withLock(_:)\nShop!f\nShop!g\n");
-    ck_assert_str_eq(v.key_text, "Shop|Lock.withLock(_:) < Shop|B.withLock(_:) < Shop|f");
+    ck_assert_str_eq(v.key_text, "Shop|f");
+    v = verdict("Shop!Lock.withLock(_:)\nShop!Router.open(_:)\nShop!B.withLock(_:)\nShop!f\n");
+    ck_assert_str_eq(v.key_text, "Shop|Router.open(_:) < Shop|f"); /* the culprit's depth */
+    v = verdict("Shop!Lock.withLock(_:)\nShop!B.withLock(_:)\n");
+    ck_assert_str_eq(v.key_text, "Shop|Lock.withLock(_:) < Shop|B.withLock(_:)");
     v = verdict("Shop!Lock.withLock(_:)\n");
     ck_assert_str_eq(v.key_text, "Shop|Lock.withLock(_:)");
     v = verdict("Shop!Router.open(_:)\nShop!Feed.reload()\nShop!a\n");
@@ -573,6 +609,7 @@ UNIT_MAIN("cluster_key", variables_of_two_types, unrelated_stalls_with_equal_wai
           what_only_looks_idle, nameless_kernel_frames_do_not_hide_an_idle_loop,
           the_leaf_and_the_compiler_do_not_matter, keys_do_not_depend_on_lines_or_builds,
           recursion_is_one_frame, static_twins_stay_apart, equal_names_by_way_of_other_call_sites,
-          the_sdk_is_never_the_cause, vendors_stand_back, system_only, unmappable, provisional,
-          waiting_no_longer, out_of_range, main_is_no_app_frame, depth_and_plumbing, boundaries,
-          groups_categories_owners, classes_by_rule, variants_tell_ways_apart, no_memory_is_said)
+          the_sdk_is_never_the_cause, vendors_stand_back, system_only, system_groups, unmappable,
+          provisional, waiting_no_longer, out_of_range, main_is_no_app_frame, depth_and_plumbing,
+          boundaries, groups_categories_owners, classes_by_rule, variants_tell_ways_apart,
+          no_memory_is_said)

@@ -56,6 +56,22 @@ START_TEST(globs)
 }
 END_TEST
 
+START_TEST(methods_of_class_and_object)
+{
+    struct rules *r = read_rules("vendor: \"?[Feed *\"\n"
+                                 "plumbing: \"?[* load:]\"\n"
+                                 "drop: \"?[A*\" ?ick\n");
+    ck_assert_str_eq(label(r, "", "-[Feed load:]", RULE_CLASS), "vendor");
+    ck_assert_str_eq(label(r, "", "+[Feed shared]", RULE_CLASS), "vendor");
+    ck_assert_str_eq(label(r, "", "*[Feed shared]", RULE_CLASS), "");
+    ck_assert_str_eq(label(r, "", "-[Feeder load]", RULE_CLASS), "");
+    ck_assert_str_eq(label(r, "", "+[X load:]", RULE_PLUMBING), "plumbing");
+    ck_assert_str_eq(label(r, "", "-[A b]", RULE_FATE), "drop");
+    ck_assert_str_eq(label(r, "", "tick", RULE_FATE), "drop");
+    rules_free(r);
+}
+END_TEST
+
 START_TEST(the_first_line_of_each_kind_wins)
 {
     struct rules *r = read_rules("keep: read_model\n"
@@ -380,7 +396,8 @@ START_TEST(the_default_leaves_apps_alone)
 }
 END_TEST
 
-UNIT_MAIN("rules", globs, the_first_line_of_each_kind_wins, a_match_says_line_and_pattern, matchers,
-          modules, rules_of_images, shown_names_match_too, patterns_need_not_say_static,
-          flags_can_be_taken_back, mistakes_are_named, caps, empty_texts_and_line_ends,
-          the_version_is_the_text, the_default_is_good, the_default_leaves_apps_alone)
+UNIT_MAIN("rules", globs, methods_of_class_and_object, the_first_line_of_each_kind_wins,
+          a_match_says_line_and_pattern, matchers, modules, rules_of_images, shown_names_match_too,
+          patterns_need_not_say_static, flags_can_be_taken_back, mistakes_are_named, caps,
+          empty_texts_and_line_ends, the_version_is_the_text, the_default_is_good,
+          the_default_leaves_apps_alone)
