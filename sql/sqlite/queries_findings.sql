@@ -126,14 +126,7 @@ SELECT r.id FROM stacks s CROSS JOIN report_findings f ON f.stack_id = s.id
     CROSS JOIN reports r ON r.id = f.report_id
 WHERE s.cluster_id = ?12 AND f.deadlock IS NOT NULL AND r.id < ?13
     AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
-    AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
-    AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
-    AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
-        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
-            AND (?3 IS NULL OR value2 = ?3)))
-    AND (?4 IS NULL OR r.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
-    AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
-    AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6))
+    -- include: filter_reports
 ORDER BY r.id DESC LIMIT ?14;
 
 -- name: deadlocks_newest
@@ -141,14 +134,7 @@ SELECT r.id FROM report_findings f CROSS JOIN reports r ON r.id = f.report_id
     CROSS JOIN stacks s ON s.id = r.stack_id
 WHERE f.deadlock IS NOT NULL AND f.report_id < ?13 AND (?12 IS NULL OR s.cluster_id = ?12)
     AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
-    AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
-    AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
-    AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
-        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
-            AND (?3 IS NULL OR value2 = ?3)))
-    AND (?4 IS NULL OR r.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
-    AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
-    AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6))
+    -- include: filter_reports
 ORDER BY f.report_id DESC LIMIT ?14;
 
 -- name: cluster_deadlocks

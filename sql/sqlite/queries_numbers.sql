@@ -59,10 +59,7 @@ SELECT c.build_id, 0, 0, 0, c.day, c.count, c.weighted, c.stall_ms, c.hist,
 FROM clusters k JOIN stacks s ON s.cluster_id = k.id JOIN counters c ON c.stack_id = s.id
 WHERE (?1 IS NULL OR k.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND (?13 IS NULL OR k.category = ?13) AND (?14 IS NULL OR k.state = ?14)
-    AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)
-    AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
-        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
-            AND (?3 IS NULL OR value2 = ?3)));
+    -- include: filter_counters;
 
 -- name: figures_devices_clusters
 SELECT 0, c.device_id, c.os_id, 0, c.week, c.count, c.weighted, c.stall_ms, c.hist,
@@ -70,9 +67,7 @@ SELECT 0, c.device_id, c.os_id, 0, c.week, c.count, c.weighted, c.stall_ms, c.hi
 FROM clusters k JOIN stacks s ON s.cluster_id = k.id JOIN week_devices c ON c.stack_id = s.id
 WHERE (?1 IS NULL OR k.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND (?13 IS NULL OR k.category = ?13) AND (?14 IS NULL OR k.state = ?14)
-    AND c.week >= ?8 AND c.week < ?9
-    AND (?4 IS NULL OR c.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
-    AND (?5 IS NULL OR c.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5));
+    -- include: filter_devices;
 
 -- name: figures_pages_clusters
 SELECT c.build_id, 0, 0, c.page_id, c.week, c.count, c.weighted, c.stall_ms, c.hist,
@@ -80,11 +75,7 @@ SELECT c.build_id, 0, 0, c.page_id, c.week, c.count, c.weighted, c.stall_ms, c.h
 FROM clusters k JOIN stacks s ON s.cluster_id = k.id JOIN week_pages c ON c.stack_id = s.id
 WHERE (?1 IS NULL OR k.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND (?13 IS NULL OR k.category = ?13) AND (?14 IS NULL OR k.state = ?14)
-    AND c.week >= ?8 AND c.week < ?9
-    AND (?6 IS NULL OR c.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6))
-    AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
-        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
-            AND (?3 IS NULL OR value2 = ?3)));
+    -- include: filter_pages;
 
 -- name: figures_reports_clusters
 SELECT r.build_id, r.device_id, r.os_id, r.page_id, r.time_ms, 1, 1000000 + r.weight_above,
@@ -93,14 +84,7 @@ FROM reports r CROSS JOIN stacks s ON s.id = r.stack_id
     CROSS JOIN clusters k ON k.id = s.cluster_id
 WHERE (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND (?13 IS NULL OR k.category = ?13) AND (?14 IS NULL OR k.state = ?14)
-    AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
-    AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
-    AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
-        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
-            AND (?3 IS NULL OR value2 = ?3)))
-    AND (?4 IS NULL OR r.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
-    AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
-    AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6));
+    -- include: filter_reports;
 
 -- === context =====================================================================================
 

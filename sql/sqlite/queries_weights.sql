@@ -13,9 +13,7 @@ SELECT s.id, s.count, s.weighted, s.stall_ms + CASE WHEN s.weighted = s.count * 
 FROM s
 WHERE s.state <> 2 AND s.count > 0
     AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
-    AND ((?13 IS NULL AND ?14 IS NULL) OR s.cluster_id IN (
-        SELECT id FROM clusters WHERE (?13 IS NULL OR category = ?13)
-            AND (?14 IS NULL OR state = ?14)));
+    -- include: filter_clusters;
 
 -- name: weights_counters
 WITH s AS (
@@ -25,13 +23,8 @@ SELECT s.id, c.count, c.weighted, c.stall_ms + c.above_ms
 FROM s CROSS JOIN counters c ON c.stack_id = s.id
 WHERE s.state <> 2
     AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
-    AND ((?13 IS NULL AND ?14 IS NULL) OR s.cluster_id IN (
-        SELECT id FROM clusters WHERE (?13 IS NULL OR category = ?13)
-            AND (?14 IS NULL OR state = ?14)))
-    AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)
-    AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
-        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
-            AND (?3 IS NULL OR value2 = ?3)));
+    -- include: filter_clusters
+    -- include: filter_counters;
 
 -- name: weights_devices
 WITH s AS (
@@ -41,12 +34,8 @@ SELECT s.id, c.count, c.weighted, c.stall_ms + c.above_ms
 FROM s CROSS JOIN week_devices c ON c.stack_id = s.id
 WHERE s.state <> 2
     AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
-    AND ((?13 IS NULL AND ?14 IS NULL) OR s.cluster_id IN (
-        SELECT id FROM clusters WHERE (?13 IS NULL OR category = ?13)
-            AND (?14 IS NULL OR state = ?14)))
-    AND c.week >= ?8 AND c.week < ?9
-    AND (?4 IS NULL OR c.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
-    AND (?5 IS NULL OR c.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5));
+    -- include: filter_clusters
+    -- include: filter_devices;
 
 -- name: weights_pages
 WITH s AS (
@@ -56,48 +45,24 @@ SELECT s.id, c.count, c.weighted, c.stall_ms + c.above_ms
 FROM s CROSS JOIN week_pages c ON c.stack_id = s.id
 WHERE s.state <> 2
     AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
-    AND ((?13 IS NULL AND ?14 IS NULL) OR s.cluster_id IN (
-        SELECT id FROM clusters WHERE (?13 IS NULL OR category = ?13)
-            AND (?14 IS NULL OR state = ?14)))
-    AND c.week >= ?8 AND c.week < ?9
-    AND (?6 IS NULL OR c.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6))
-    AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
-        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
-            AND (?3 IS NULL OR value2 = ?3)));
+    -- include: filter_clusters
+    -- include: filter_pages;
 
 -- name: weights_reports_cluster
 SELECT r.stack_id, 1000000 + r.weight_above, r.duration_ms
 FROM stacks s CROSS JOIN reports r ON r.stack_id = s.id
 WHERE s.cluster_id = ?12 AND s.state <> 2
     AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
-    AND ((?13 IS NULL AND ?14 IS NULL) OR s.cluster_id IN (
-        SELECT id FROM clusters WHERE (?13 IS NULL OR category = ?13)
-            AND (?14 IS NULL OR state = ?14)))
-    AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
-    AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
-    AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
-        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
-            AND (?3 IS NULL OR value2 = ?3)))
-    AND (?4 IS NULL OR r.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
-    AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
-    AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6));
+    -- include: filter_clusters
+    -- include: filter_reports;
 
 -- name: weights_reports_app
 SELECT r.stack_id, 1000000 + r.weight_above, r.duration_ms
 FROM reports r CROSS JOIN stacks s ON s.id = r.stack_id
 WHERE s.state <> 2
     AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
-    AND ((?13 IS NULL AND ?14 IS NULL) OR s.cluster_id IN (
-        SELECT id FROM clusters WHERE (?13 IS NULL OR category = ?13)
-            AND (?14 IS NULL OR state = ?14)))
-    AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
-    AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
-    AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
-        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
-            AND (?3 IS NULL OR value2 = ?3)))
-    AND (?4 IS NULL OR r.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
-    AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
-    AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6));
+    -- include: filter_clusters
+    -- include: filter_reports;
 
 -- Reports with samples, a row a sample; those of a report one after the other, in their order.
 -- name: weights_samples_cluster
@@ -106,17 +71,8 @@ SELECT r.id, r.stack_id, 1000000 + r.weight_above, r.duration_ms, sa.stack_id, s
 FROM stacks s CROSS JOIN reports r ON r.stack_id = s.id CROSS JOIN samples sa ON sa.report_id = r.id
 WHERE s.cluster_id = ?12 AND s.state <> 2 AND r.flags & 32 <> 0 AND r.duration_ms > 0
     AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
-    AND ((?13 IS NULL AND ?14 IS NULL) OR s.cluster_id IN (
-        SELECT id FROM clusters WHERE (?13 IS NULL OR category = ?13)
-            AND (?14 IS NULL OR state = ?14)))
-    AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
-    AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
-    AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
-        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
-            AND (?3 IS NULL OR value2 = ?3)))
-    AND (?4 IS NULL OR r.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
-    AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
-    AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6));
+    -- include: filter_clusters
+    -- include: filter_reports;
 
 -- From the samples on: few reports have some.
 -- name: weights_samples_app
@@ -125,9 +81,7 @@ SELECT r.id, r.stack_id, 1000000 + r.weight_above, r.duration_ms, sa.stack_id, s
 FROM samples sa CROSS JOIN reports r ON r.id = sa.report_id CROSS JOIN stacks s ON s.id = r.stack_id
 WHERE sa.report_id >= ?11 AND s.state <> 2 AND r.duration_ms > 0
     AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
-    AND ((?13 IS NULL AND ?14 IS NULL) OR s.cluster_id IN (
-        SELECT id FROM clusters WHERE (?13 IS NULL OR category = ?13)
-            AND (?14 IS NULL OR state = ?14)))
+    -- include: filter_clusters
     AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
     AND (?10 IS NULL OR r.duration_ms >= ?10)
     AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
