@@ -14,12 +14,9 @@
  * A crash before 3 does all of it again, which changes nothing twice. The writer's bell rings the
  * resolver after each commit that made stacks pending.
  *
- * Ends. Whatever the child does the upload ends INDEXED or FAILED with a reason. Only what is not
- * the upload's fault (no process, descriptor or memory to be had, the disk or the database says no)
- * leaves it queued: those behind it have their turn, then it is tried again, so that one holds nobody
- * up. Between tries are RETRY_MS, twice as long after each that failed, up to RETRY_MAX_MS. Only a child
- * that is killed so often as KILLS_MAX says is believed to be the upload's doing: it takes more memory
- * than there is.
+ * Ends. Whatever the child does the upload ends INDEXED or FAILED with a reason (index_upload.h). What
+ * stays queued lets those behind it have their turn, then it is tried again, so that one holds nobody
+ * up. Between tries are RETRY_MS, twice as long after each that failed, up to RETRY_MAX_MS.
  *
  * Who calls. indexer_ring() and indexer_wait() from any thread; waiters are called on this thread, or
  * at once on the caller's.
@@ -30,7 +27,6 @@
 #include "server/jobs/indexer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
@@ -40,29 +36,24 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/steady_wall.h"
 #include "base/thread.h"
 #include "server/jobs/index_child.h"
-#include "server/jobs/index_install.h"
 #include "server/jobs/index_refit.h"
-#include "server/jobs/index_restore.h"
 #include "server/jobs/index_tell.h"
+#include "server/jobs/index_upload.h"
 #include "server/jobs/waiters.h"
 #include "storage/storage_read.h"
 
 #define RETRY_MS     1000
 #define RETRY_MAX_MS 10000
-#define KILLS_MAX    4
-#define OWED_MAX     1024
 #define IDLE_MS      2000 /* how often to look for refits that nobody rings for */
 #define REFITS_MAX   64
 #define USES_MAX     256        /* fetches noted between two looks; more are not */
 #define REFITS       UINT64_MAX /* waiters' key: no UUID is queued */
 #define WORK_ARENA   ((size_t)256 * 1024 * 1024)
 #define WAIT_ARENA   ((size_t)128 * 1024 * 1024)
-#define BATCH_FROM   16 /* slices, above which files are synced together */
 
 struct indexer {
     struct writer *writer;
@@ -75,16 +66,13 @@ struct indexer {
     struct steady_wall steady;    /* its time; the thread's own */
     struct thread thread;
     struct storage_reader *reader;
-    struct arena *arena; /* of one upload */
-    uint64_t failed_id;  /* the upload that had to wait last; the thread's own */
-    uint64_t killed_id;  /* whose child was killed last, and how often in a row */
-    unsigned kills;
+    struct arena *arena;        /* of one upload */
+    uint64_t failed_id;         /* the upload that had to wait last; the thread's own */
     unsigned failures;          /* rounds in a row in which something failed; the thread's own */
-    struct uuid owed[OWED_MAX]; /* whose stacks are still to be turned back; the thread's own */
-    size_t owed_count;
-    struct uuid failed_uuid; /* so of refits */
-    char maps_dir[PATH_MAX]; /* the store's symbol maps */
-    int stop_fd;             /* an eventfd, readable once the indexer stops */
+    struct index_upload upload; /* the thread's own */
+    struct uuid failed_uuid;    /* as failed_id, of refits */
+    char maps_dir[PATH_MAX];    /* the store's symbol maps */
+    int stop_fd;                /* an eventfd, readable once the indexer stops */
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -157,105 +145,7 @@ enum err indexer_wait_refits(struct indexer *x, void (*done)(void *ctx, enum err
     return wait_for(x, REFITS, done, ctx, err);
 }
 
-/* --- the database ----------------------------------------------------------------------------- */
-
-/* What was in use of these UUIDs is lost. */
-static enum err queue_refits(struct indexer *x, const struct installed *what, struct error *err)
-{
-    struct uuid *uuids = arena_array(x->arena, what->count + 1, sizeof(*uuids));
-    size_t count = 0;
-    for (size_t i = 0; uuids && i < what->count; i++) {
-        if (what->refit[i])
-            uuids[count++] = what->slices[i].uuid;
-    }
-    return uuids ? index_tell_refits(x->writer, uuids, count, false, err)
-                 : error_set(err, ERR_NO_MEMORY, "no memory for a change");
-}
-
-/* --- one upload ------------------------------------------------------------------------------- */
-
-static void remove_spool_file(struct indexer *x, const struct upload_row *row)
-{
-    struct error err;
-    if (blob_store_remove_spool(x->blobs, row->spool_file, &err) != ERR_OK)
-        log_trouble("spool file stays", row->id, &err);
-}
-
-/* The end of an upload that cannot be indexed. */
-static enum err fail_upload(struct indexer *x, const struct upload_row *row,
-                            const struct slice_report *slices, size_t count, const char *reason,
-                            struct error *err)
-{
-    struct installed what = {.count = 0};
-    enum err rc = index_install_none(slices, count, reason, x->arena, &what, err);
-    /* What the child told took it all: the reason alone. */
-    if (rc == ERR_OK || (rc == ERR_NO_MEMORY && x->arena->capped))
-        rc = index_tell_state(x->writer, row->id, UPLOAD_FAILED, reason, &what, err);
-    if (rc != ERR_OK)
-        return rc;
-    char quoted[sizeof(err->text) + 64];
-    log_warn("upload failed", "upload=%" PRIu64 " reason=%s", row->id,
-             log_quote(reason, quoted, sizeof(quoted)));
-    metrics_add(x->metrics, METRIC_UPLOADS_FAILED, 1);
-    remove_spool_file(x, row);
-    return ERR_OK;
-}
-
-static enum err finish_upload(struct indexer *x, const struct upload_row *row, const char *work_dir,
-                              const struct index_child_result *told, const char *note,
-                              struct error *err)
-{
-    struct index_install in = {.reader = x->reader,
-                               .blobs = x->blobs,
-                               .cache = x->cache,
-                               .layouts = x->layouts,
-                               .work_dir = work_dir,
-                               .keep_objects = x->options.keep_objects,
-                               .bound = row->bound,
-                               .bundle_id = row->bundle_id};
-    struct installed what = {.count = 0};
-    bool many = told->slice_count > BATCH_FROM;
-    enum err rc = many ? blob_store_batch(x->blobs, err) : ERR_OK;
-    if (rc != ERR_OK)
-        return rc;
-    rc = index_install(&in, told->slices, told->slice_count, x->arena, &what, err);
-    if (many)
-        rc = blob_store_batch_end(x->blobs, rc, err);
-    if (rc != ERR_OK)
-        return rc;
-    if (what.indexed == 0 && !(note && what.count == 0)) {
-        const char *reason = what.slices[0].reason;
-        return fail_upload(x, row, told->slices, told->slice_count,
-                           reason ? reason : "no slice could be indexed", err);
-    }
-    rc = index_tell_installed(x->writer, &what, x->arena, err);
-    if (rc == ERR_OK)
-        rc = queue_refits(x, &what, err);
-    if (rc == ERR_OK)
-        rc = index_tell_state(x->writer, row->id, UPLOAD_INDEXED, note, &what, err);
-    if (rc != ERR_OK)
-        return rc;
-    log_info("upload indexed", "upload=%" PRIu64 " slices=%zu indexed=%zu", row->id, what.count,
-             what.indexed);
-    metrics_add(x->metrics, METRIC_SLICES_INDEXED, (int64_t)what.indexed);
-    remove_spool_file(x, row);
-    struct error late;
-    if (index_tell_installed(x->writer, &what, x->arena, &late) != ERR_OK) {
-        log_trouble("stacks wait a little longer", row->id, &late);
-        for (size_t i = 0; i < what.count && x->owed_count < OWED_MAX; i++)
-            x->owed[x->owed_count++] = what.slices[i].uuid;
-    }
-    return ERR_OK;
-}
-
-/* Stacks that slipped in while an upload came to its end, and could not be turned back then. */
-static enum err turn_owed(struct indexer *x, struct error *err)
-{
-    enum err rc = index_tell_pending(x->writer, x->owed, x->owed_count, false, err);
-    if (rc == ERR_OK)
-        x->owed_count = 0;
-    return rc;
-}
+/* --- one refit -------------------------------------------------------------------------------- */
 
 /* How the child is run. */
 static struct index_child child_of(const struct indexer *x)
@@ -270,120 +160,6 @@ static struct index_child child_of(const struct indexer *x)
                                 .maps_dir = x->maps_dir,
                                 .stop_fd = x->stop_fd};
 }
-
-/* Thousands of system libraries are the same from one upload to the next: a list for the child of
- * objects whose indexes are there. */
-static enum err list_known(struct indexer *x, const char *path, struct error *err)
-{
-    struct known_object *list = NULL;
-    size_t count = 0;
-    char index[PATH_MAX];
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return error_errno(err, errno, "cannot list known objects");
-    enum err rc = read_known_objects(x->reader, x->arena, &list, &count, err);
-    for (size_t i = 0; rc == ERR_OK && i < count; i++) {
-        if (blob_store_index_path(x->blobs, &list[i].uuid, index, sizeof(index)) &&
-            access(index, R_OK) == 0)
-            rc = file_write(fd, list[i].sha256, SHA256_SIZE, "the list of known objects", err);
-    }
-    close(fd);
-    return rc;
-}
-
-/* The last word on an upload, or its turn comes again? */
-static bool is_verdict(struct indexer *x, uint64_t id, enum err child_rc, bool killed)
-{
-    if (!killed)
-        return child_rc != ERR_OK && !err_is_passing(child_rc);
-    x->kills = x->killed_id == id ? x->kills + 1 : 1;
-    x->killed_id = id;
-    return x->kills == KILLS_MAX;
-}
-
-/* Is the uploaded file there? */
-static enum err find_upload(struct indexer *x, const struct upload_row *row, char *path,
-                            size_t size, bool *ret_there, struct error *err)
-{
-    *ret_there = false;
-    if (!blob_store_spool_path(x->blobs, row->spool_file, path, size))
-        return ERR_OK;
-    *ret_there = access(path, R_OK) == 0;
-    return *ret_there || errno == ENOENT ? ERR_OK
-                                         : error_errno(err, errno, "cannot look at %s", path);
-}
-
-/* Those of system libraries, which the child need not read again. */
-static enum err tell_known(struct indexer *x, const char *work_dir, char known[PATH_MAX],
-                           struct index_child *child, struct error *err)
-{
-    int n = snprintf(known, PATH_MAX, "%s/known.list", work_dir);
-    child->nameless = true;
-    child->known = known;
-    return n > 0 && n < PATH_MAX
-               ? list_known(x, known, err)
-               : error_set(err, ERR_IO, "the path of the work folder is too long");
-}
-
-static enum err run_child(struct indexer *x, const struct upload_row *row, const char *work_dir,
-                          struct error *err)
-{
-    char path[PATH_MAX], known[PATH_MAX];
-    struct index_child_result told = {.slice_count = 0};
-    struct index_child child = child_of(x);
-    const char *maps = NULL;
-    bool there = false;
-    enum err child_rc = ERR_OK;
-    enum err rc = find_upload(x, row, path, sizeof(path), &there, err);
-    if (rc == ERR_OK && !there)
-        return fail_upload(x, row, NULL, 0, "the uploaded file is gone", err);
-    child.upload = path;
-    child.out_dir = work_dir;
-    memcpy(child.sha256, row->sha256, SHA256_SIZE);
-    if (rc == ERR_OK && row->system)
-        rc = tell_known(x, work_dir, known, &child, err);
-    if (rc == ERR_OK)
-        rc = child_rc = index_child_run(&child, x->arena, &told, err);
-    if (rc == ERR_OK && told.totals.maps > 0) {
-        const struct index_restore in = {.reader = x->reader,
-                                         .blobs = x->blobs,
-                                         .work_dir = work_dir,
-                                         .bound = row->bound,
-                                         .bundle_id = row->bundle_id,
-                                         .child = child_of(x)};
-        rc = index_restore(&in, &told, x->arena, &maps, err);
-    }
-    const char *note = NULL;
-    if (rc == ERR_OK)
-        rc = index_child_note(&told, maps, x->arena, &note, err);
-    if (rc == ERR_OK)
-        return finish_upload(x, row, work_dir, &told, note, err);
-    if (!is_verdict(x, row->id, child_rc, told.killed))
-        return rc;
-    struct error why = *err;
-    return fail_upload(x, row, told.slices, told.slice_count, why.text, err);
-}
-
-static enum err process(struct indexer *x, uint64_t id, struct error *err)
-{
-    struct upload_row row;
-    char work_dir[PATH_MAX];
-    arena_reset(x->arena);
-    enum err rc = read_upload(x->reader, id, x->arena, &row, err);
-    if (rc != ERR_OK)
-        return rc;
-    if (row.state != UPLOAD_INDEXING)
-        rc = index_tell_state(x->writer, id, UPLOAD_INDEXING, NULL, NULL, err);
-    if (rc == ERR_OK)
-        rc = blob_store_work_create(x->blobs, work_dir, sizeof(work_dir), err);
-    if (rc != ERR_OK)
-        return rc;
-    rc = run_child(x, &row, work_dir, err);
-    blob_store_work_remove(x->blobs, work_dir);
-    return rc;
-}
-
-/* --- one refit -------------------------------------------------------------------------------- */
 
 static enum err note_damage(void *ctx, const struct uuid *uuid, struct error *err)
 {
@@ -487,7 +263,7 @@ static enum err upload_next(struct indexer *x, bool *ret_more, struct error *err
     enum err rc = next_upload(x, &id, err);
     *ret_more = rc == ERR_OK && id != 0;
     if (*ret_more) {
-        rc = process(x, id, err);
+        rc = index_upload_run(&x->upload, id, err);
         if (rc == ERR_OK)
             waiters_call(&x->waiters, id, ERR_OK);
     }
@@ -566,7 +342,7 @@ static void *run(void *arg)
         enum err uploads = upload_next(x, &more_uploads, &err);
         enum err keeping = keep(x, &more_keeping, &err);
         note_disk(x, refits == ERR_IO || uploads == ERR_IO || keeping == ERR_IO);
-        enum err owed = turn_owed(x, &err);
+        enum err owed = index_upload_settle(&x->upload, &err);
         bool failed = refits != ERR_OK || uploads != ERR_OK || keeping != ERR_OK ||
                       owed != ERR_OK || blob_store_tidy(x->blobs) > 0;
         x->failures = failed ? x->failures + 1 : 0;
@@ -607,6 +383,14 @@ static enum err make_parts(struct indexer *x, struct storage *storage, struct er
     enum err rc = storage_reader_open(storage, &x->reader, err);
     if (rc == ERR_OK)
         rc = storage_reader_open(storage, &x->wait_reader, err);
+    x->upload = (struct index_upload){.reader = x->reader,
+                                      .writer = x->writer,
+                                      .blobs = x->blobs,
+                                      .cache = x->cache,
+                                      .layouts = x->layouts,
+                                      .metrics = x->metrics,
+                                      .arena = x->arena,
+                                      .child = child_of(x)};
     if (rc != ERR_OK || !x->options.keeper)
         return rc;
     const struct symbol_keeper_parts parts = {.reader = x->reader,

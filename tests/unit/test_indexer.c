@@ -1,5 +1,6 @@
 /* Uploads to index files, with a child that does what the test says, then with the real one.
- * Covers: server/jobs/indexer.c server/jobs/index_install.c server/jobs/index_tell.c */
+ * Covers: server/jobs/indexer.c server/jobs/index_install.c server/jobs/index_tell.c
+ * Covers: server/jobs/index_upload.c */
 #include "server/jobs/index_install.h"
 #include "server/jobs/indexer.h"
 
