@@ -54,10 +54,8 @@ void dwarf_name_at(const struct dwarf *d, uint64_t die, struct dwarf_name *ret)
     follow(d, die, ret);
 }
 
-void dwarf_name_of(const struct dwarf *d, const struct dwarf_unit *u, const struct dwarf_entry *e,
-                   struct dwarf_name *ret)
+void dwarf_name_of(const struct dwarf *d, const struct dwarf_entry *e, struct dwarf_name *ret)
 {
-    (void)u;
     memset(ret, 0, sizeof(*ret));
     merge(e, e->offset, ret);
     if (!ret->linkage || !ret->external)

@@ -21,7 +21,7 @@
 #include "base/arena.h"
 #include "symbolizer/dwarf_skim.h"
 
-#define DWARF_CHAIN_MAX  16
+#define DWARF_CHAIN_MAX  16 /* references from an entry to its name */
 #define DWARF_SCOPES_MAX 32 /* scopes that a qualified name can have */
 
 struct dwarf_name {
@@ -31,8 +31,8 @@ struct dwarf_name {
     bool external;
 };
 
-void dwarf_name_of(const struct dwarf *d, const struct dwarf_unit *u, const struct dwarf_entry *e,
-                   struct dwarf_name *ret);
+/* Of an entry. */
+void dwarf_name_of(const struct dwarf *d, const struct dwarf_entry *e, struct dwarf_name *ret);
 /* The same for a reference: the abstract_origin of an inlined call. */
 void dwarf_name_at(const struct dwarf *d, uint64_t die, struct dwarf_name *ret);
 

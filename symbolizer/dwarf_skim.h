@@ -20,7 +20,7 @@
  *   ranges that count from the unit's low_pc                                    dwarf_ranges
  *   names behind specification and abstract_origin, also in other units, and qualified names where
  *     the linkage name is missing                                               dwarf_names
- * The result equals a full walk with libdwarf (tests/support/dwarf_full_walk.h).
+ * The result equals a full walk with libdwarf (dwarf_full.h), which tests compare it with.
  *
  * Threads: any number of units at once, one skim each. Memory: dwarf_skim_done; texts point into
  * the object.

@@ -38,7 +38,7 @@ static void read_header(const struct dwarf *d, struct cursor *c, struct dwarf_un
     }
     if (u->type == DW_UT_skeleton || u->type == DW_UT_split_compile)
         cursor_skip(c, 8);
-    if (u->type == DW_UT_type || u->type == DW_UT_split_type)
+    if (dwarf_unit_is_type(u))
         cursor_skip(c, (uint64_t)8 + u->sizes.offset);
     u->sizes.ref_addr = u->version == 2 ? u->sizes.address : u->sizes.offset;
     u->dies = (uint64_t)(c->p - d->info.p);
@@ -366,10 +366,19 @@ struct cursor dwarf_unit_cursor(const struct dwarf *d, const struct dwarf_unit *
     return c;
 }
 
+bool dwarf_unit_is_type(const struct dwarf_unit *u)
+{
+    return u->type == DW_UT_type || u->type == DW_UT_split_type;
+}
+
 bool dwarf_unit_has_scopes(const struct dwarf_unit *u)
 {
+    /* DWARF 5 section 7.12 and, for the last two, dwarfstd.org/languages.html. */
     static const uint16_t languages[] = {
-        0x04, 0x11, 0x13, 0x19, 0x1a, 0x1c, 0x1e, 0x21, 0x2b, 0x2c,
+        0x04, 0x11,       /* C++, Objective-C++ */
+        0x13, 0x1c, 0x1e, /* D, Rust, Swift */
+        0x19, 0x1a, 0x21, /* C++03, 11, 14 */
+        0x2a, 0x2b,       /* C++17, 20 */
     };
     for (size_t i = 0; i < sizeof(languages) / sizeof(languages[0]); i++) {
         if (u->language == languages[i])

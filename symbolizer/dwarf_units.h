@@ -78,6 +78,8 @@ void dwarf_close(struct dwarf *d);
 const struct dwarf_unit *dwarf_unit_of(const struct dwarf *d, uint64_t offset);
 /* The DIEs of a unit from `offset` on; empty when that is not inside. */
 struct cursor dwarf_unit_cursor(const struct dwarf *d, const struct dwarf_unit *u, uint64_t offset);
+/* Types alone, no code. */
+bool dwarf_unit_is_type(const struct dwarf_unit *u);
 /* C++, Objective-C++, Rust and the like: names are told apart by the scopes around them. */
 bool dwarf_unit_has_scopes(const struct dwarf_unit *u);
 

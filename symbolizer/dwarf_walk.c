@@ -109,7 +109,7 @@ static bool inline_name(struct walk *k, const struct dwarf_entry *e, uint32_t *r
     struct dwarf_walker *w = k->w;
     struct dwarf_name name;
     if (!e->origin || e->name || e->linkage) {
-        dwarf_name_of(k->d, k->u, e, &name);
+        dwarf_name_of(k->d, e, &name);
         return push_name(k, &name, ret);
     }
     if (w->slot_used * 2 >= w->slot_count && !grow_slots(w))
@@ -215,7 +215,7 @@ static bool take_function(struct walk *k, const struct dwarf_entry *e, const uin
     }
     if (out->part_count == first_part)
         return true;
-    dwarf_name_of(k->d, k->u, e, &name);
+    dwarf_name_of(k->d, e, &name);
     if (!push_name(k, &name, &part.name))
         return false;
     size_t made = 0;
@@ -368,11 +368,6 @@ static bool find_orphans(struct debug_unit *out)
 
 /* --- the unit ------------------------------------------------------------------------------------ */
 
-static bool is_type_unit(const struct dwarf_unit *u)
-{
-    return u->type == 0x02 || u->type == 0x06;
-}
-
 /* The lists that a unit is read into, all empty, from one to the other. */
 static void move_lists(const struct debug_unit *from, struct debug_unit *to)
 {
@@ -436,10 +431,10 @@ static const char *read_entries(struct walk *k)
 bool dwarf_walk_unit(struct dwarf *d, const struct dwarf_unit *u, struct dwarf_walker *w,
                      struct debug_unit *ret)
 {
-    struct walk k = {d, u, w, ret, dwarf_unit_has_scopes(u)};
+    struct walk k = {d, u, w, ret, false};
     const struct dwarf_name none = {.name = ""};
     uint32_t zero;
-    if (is_type_unit(u))
+    if (dwarf_unit_is_type(u))
         return true;
     if (dwarf_exhausted(d) || !dwarf_spend(d, u->end - u->offset))
         return false;
@@ -449,8 +444,7 @@ bool dwarf_walk_unit(struct dwarf *d, const struct dwarf_unit *u, struct dwarf_w
     /* They have grown already. */
     move_lists(&w->lent, ret);
     memset(&w->lent, 0, sizeof(w->lent));
-    k.scopes = false;
-    if (!push_name(&k, &none, &zero))
+    if (!push_name(&k, &none, &zero)) /* name 0 says "none", and has no scopes */
         return false;
     k.scopes = dwarf_unit_has_scopes(u);
     ret->damage = read_entries(&k);

@@ -218,5 +218,17 @@ START_TEST(no_dwarf)
 }
 END_TEST
 
-UNIT_MAIN("dwarf_units", versions_mixed_on_one_table, dwarf_64, a_base_for_each_unit,
-          damaged_headers, tables_without_attributes, where_code_is, no_dwarf)
+START_TEST(languages_with_scopes)
+{
+    static const uint16_t with[] = {0x04, 0x11, 0x13, 0x19, 0x1a, 0x1c, 0x1e, 0x21, 0x2a, 0x2b};
+    static const uint16_t without[] = {0,    0x01, 0x02, 0x0c,
+                                       0x10, 0x1d, 0x2c, 0x8001}; /* C, Objective-C */
+    for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++)
+        ck_assert(dwarf_unit_has_scopes(&(struct dwarf_unit){.language = with[i]}));
+    for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++)
+        ck_assert(!dwarf_unit_has_scopes(&(struct dwarf_unit){.language = without[i]}));
+}
+END_TEST
+
+UNIT_MAIN("dwarf_units", languages_with_scopes, versions_mixed_on_one_table, dwarf_64,
+          a_base_for_each_unit, damaged_headers, tables_without_attributes, where_code_is, no_dwarf)
