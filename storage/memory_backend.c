@@ -280,6 +280,23 @@ static enum err mem_checkpoint(struct storage *s, bool truncate, uint64_t *ret_w
     return ERR_OK;
 }
 
+static enum storage_trouble mem_trouble(struct storage *s, char *text, size_t size)
+{
+    (void)s;
+    if (text && size > 0)
+        *text = 0;
+    return STORAGE_SOUND;
+}
+
+static enum err mem_check(struct storage *s, bool (*go_on)(void *ctx), void *ctx, struct error *err)
+{
+    (void)s;
+    (void)go_on;
+    (void)ctx;
+    (void)err;
+    return ERR_OK;
+}
+
 static enum err mem_used_bytes(struct storage *s, uint64_t *ret, struct error *err)
 {
     (void)s;
@@ -355,6 +372,8 @@ const struct storage_backend storage_backend_memory = {
     .checkpoint = mem_checkpoint,
     .wal_bytes = mem_wal_bytes,
     .used_bytes = mem_used_bytes,
+    .trouble = mem_trouble,
+    .check = mem_check,
     .schema_version = mem_schema_version,
     .reader_open = mem_reader_open,
     .reader_close = mem_reader_close,

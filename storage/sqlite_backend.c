@@ -30,6 +30,7 @@ static void sqlite_close(struct storage *base)
     sql_conn_close(&s->checkpoint_conn);
     sql_conn_close(&s->conn); /* the last one: checkpoints and removes the write-ahead log */
     pthread_mutex_destroy(&s->checkpoint_lock);
+    storage_health_done(&s->health);
     id_cache_done(&s->values);
     id_cache_done(&s->names);
     if (s->group_fold)
@@ -56,7 +57,7 @@ static enum err init_memory(struct sqlite_storage *s, const struct storage_optio
     if (!s->path || !s->group_fold || !id_cache_init(&s->values, VALUES_MAX, seed) ||
         !id_cache_init(&s->names, NAMES_MAX, seed))
         return error_set(err, ERR_NO_MEMORY, "no memory for the storage");
-    s->conn_options = (struct sql_conn_options){s->path, true, o->busy_ms};
+    s->conn_options = (struct sql_conn_options){s->path, true, o->busy_ms, &s->health};
     s->synchronous_full = o->synchronous_full;
     s->daily_values = o->daily_values;
     s->daily_stacks = o->daily_stacks;
@@ -74,6 +75,7 @@ static enum err sqlite_open(const struct storage_options *o, struct storage **re
         return error_set(err, ERR_NO_MEMORY, "no memory for the storage");
     s->base.backend = &storage_backend_sqlite;
     pthread_mutex_init(&s->checkpoint_lock, NULL);
+    storage_health_init(&s->health);
     arena_init(&s->scratch, SCRATCH_LIMIT);
     arena_init(&s->fold_arena, SCRATCH_LIMIT);
     arena_init(&s->resolved.arena, RESOLVED_SET_BYTES);
@@ -228,6 +230,8 @@ const struct storage_backend storage_backend_sqlite = {
     .checkpoint = sqlite_checkpoint,
     .wal_bytes = sqlite_wal_bytes,
     .used_bytes = sqlite_used_bytes,
+    .trouble = sqlite_trouble,
+    .check = sqlite_check,
     .schema_version = sqlite_schema_version,
     .snapshot_open = sqlite_snapshot_open,
     .snapshot_close = sqlite_snapshot_close,

@@ -1,6 +1,7 @@
 #define SQL_TEXTS
 #include "storage/sqlite_stmt.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -32,8 +33,35 @@ static const struct {
     {SQLITE_INTERRUPT, ERR_LIMIT, "query took too long"},
 };
 
+/* A write that the disk refuses is seen at the next commit; a page that it does not give is not. */
+static enum storage_trouble trouble_of(int rc)
+{
+    switch (rc) {
+    case SQLITE_IOERR_READ:
+    case SQLITE_IOERR_SHORT_READ:
+        return STORAGE_UNREADABLE;
+    case SQLITE_IOERR_CORRUPTFS:
+        return STORAGE_DAMAGED;
+    default:
+        return (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB ? STORAGE_DAMAGED
+                                                                             : STORAGE_SOUND;
+    }
+}
+
+static void note_trouble(const struct sql_conn *c, int rc, const char *context)
+{
+    char text[512];
+    enum storage_trouble trouble = trouble_of(rc);
+    if (!c->health || trouble == STORAGE_SOUND)
+        return;
+    snprintf(text, sizeof(text), "%s: %s", context,
+             c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(rc));
+    storage_health_note(c->health, trouble, text);
+}
+
 enum err sql_error(struct sql_conn *c, int rc, const char *context, struct error *err)
 {
+    note_trouble(c, rc, context);
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
         if (codes[i].sqlite == (rc & 0xff))
             return error_set(err, codes[i].code, "%s: %s (%s)", context, codes[i].words,
@@ -153,6 +181,7 @@ enum err sql_conn_open(struct sql_conn *c, const struct sql_conn_options *option
                        struct error *err)
 {
     memset(c, 0, sizeof(*c));
+    c->health = options->health;
     sqlite_memory_set();
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
                 (options->create ? SQLITE_OPEN_CREATE : 0);

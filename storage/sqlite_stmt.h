@@ -23,9 +23,11 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "sql.h"
+#include "storage/storage_health.h"
 
 struct sql_conn {
     sqlite3 *db;
+    struct storage_health *health; /* told of pages that are damaged or cannot be read; or NULL */
     sqlite3_stmt *stmts[SQL_QUERIES];
 };
 
@@ -66,6 +68,7 @@ struct sql_conn_options {
     const char *path;
     bool create;
     uint32_t busy_ms;
+    struct storage_health *health; /* or NULL */
 };
 
 /* Opens and sets what every connection has; `c` may be closed whatever happened. */

@@ -43,6 +43,7 @@ struct sqlite_storage {
     struct storage base;
     char *path;
     struct sql_conn_options conn_options;
+    struct storage_health health;
     bool synchronous_full;
     uint32_t daily_values, daily_stacks;
     uint32_t rollup_lag, rollup_stacks; /* sqlite_rollup.h */
@@ -97,6 +98,10 @@ enum err sqlite_begin(struct storage *s, struct error *err);
 enum err sqlite_apply(struct storage *s, struct write_op *op, struct error *err);
 enum err sqlite_commit(struct storage *s, struct error *err);
 void sqlite_rollback(struct storage *s);
+
+/* sqlite_check.c */
+enum storage_trouble sqlite_trouble(struct storage *base, char *text, size_t size);
+enum err sqlite_check(struct storage *base, bool (*go_on)(void *ctx), void *ctx, struct error *err);
 
 /* sqlite_snapshot.c */
 enum err sqlite_snapshot_open(struct storage *base, struct snapshot **ret, struct error *err);

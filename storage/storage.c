@@ -67,6 +67,16 @@ enum err storage_used_bytes(struct storage *s, uint64_t *ret, struct error *err)
     return s->backend->used_bytes(s, ret, err);
 }
 
+enum storage_trouble storage_trouble(struct storage *s, char *text, size_t size)
+{
+    return s->backend->trouble(s, text, size);
+}
+
+enum err storage_check(struct storage *s, bool (*go_on)(void *ctx), void *ctx, struct error *err)
+{
+    return s->backend->check(s, go_on, ctx, err);
+}
+
 int storage_schema_version(const struct storage *s)
 {
     return s->backend->schema_version(s);

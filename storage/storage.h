@@ -63,6 +63,19 @@ uint64_t storage_wal_bytes(struct storage *s);
  * Any thread. 0 in memory. */
 enum err storage_used_bytes(struct storage *s, uint64_t *ret, struct error *err);
 
+/* What any connection noticed of the file since the last check that found nothing. */
+enum storage_trouble {
+    STORAGE_SOUND,
+    STORAGE_UNREADABLE, /* the disk gives an error instead of a page */
+    STORAGE_DAMAGED,
+};
+/* `text`: the words of the first trouble; may be NULL. */
+enum storage_trouble storage_trouble(struct storage *s, char *text, size_t size);
+/* Reads the whole file and looks at every page; the trouble is over when it finds nothing. `go_on` is
+ * asked now and then (by SQLite before 3.41 not within the pages of the tables): false ends it with
+ * ERR_LIMIT. Any thread. ERR_FORMAT: damaged. */
+enum err storage_check(struct storage *s, bool (*go_on)(void *ctx), void *ctx, struct error *err);
+
 /* Schema number of the file before opening (0: new), and of this program. */
 int storage_schema_version(const struct storage *s);
 

@@ -17,6 +17,9 @@ static void print_ready(struct http_request *r)
         enum metric_id gauge;
         const char *words;
     } troubles[] = {
+        {METRIC_DATABASE_DAMAGED, "the database is damaged"},
+        {METRIC_DATABASE_UNREADABLE, "parts of the database cannot be read"},
+        {METRIC_CHECKPOINT_FAILING, "the database file cannot be written, only its log can"},
         {METRIC_SPOOL_FAILING, "uploads cannot be written"},
         {METRIC_STORE_FAILING, "the symbol store cannot be written"},
     };

@@ -15,6 +15,9 @@
  *   - every `alerts_ms`: what may be worth an alert (alerts.h);
  *   - every GIVE_UP_EVERY_MS: stand-ins for symbol files that did not come, where they are wanted;
  *     stacks that waited for one long enough back to the resolver;
+ *   - a connection met a damaged page, or one that the disk does not give: said in the log and in
+ *     /readyz, until a check of the whole file finds nothing, after CHECK_FIRST_MS, then twice as long
+ *     each time, up to CHECK_MAX_MS;
  *   - every TRIM_EVERY_MS: memory that large bodies left behind in the allocator goes back to the
  *     system (two bodies of 8 MB had kept 290 MB for good, below a few bytes at each heap's end).
  * What is old by the time of day is dropped by base/steady_wall.h's.
@@ -48,6 +51,8 @@
 #define HOURS_STACKS     2000
 #define GIVE_UP_EVERY_MS 600000
 #define TRIM_EVERY_MS    10000
+#define CHECK_FIRST_MS   5000
+#define CHECK_MAX_MS     3600000
 #define OP_ARENA         ((size_t)64 * 1024)
 
 struct housekeeping {
@@ -65,7 +70,9 @@ struct housekeeping {
     bool stopping;
     /* The thread's own: when something is due, by the monotonic clock. */
     int64_t expire_at, give_up_at, alerts_at, trim_at;
-    int32_t hours_day; /* up to here hours went, or are going: see hours_after */
+    int64_t check_at, check_pause_ms;
+    enum storage_trouble trouble; /* as it was told last */
+    int32_t hours_day;            /* up to here hours went, or are going: see hours_after */
     uint64_t hours_after;
     bool hours_going;
     int64_t commits; /* as last seen */
@@ -91,15 +98,26 @@ static void log_trouble(const char *what, const struct error *err)
 
 /* --- the write-ahead log ---------------------------------------------------------------------- */
 
-static void checkpoint(struct housekeeping *h, bool truncate)
+/* False: it is to be tried again. Said once, until it works again. */
+static bool checkpoint(struct housekeeping *h, bool truncate)
 {
     struct error err;
     uint64_t left = 0;
+    bool failing = metrics_get(h->metrics, METRIC_CHECKPOINT_FAILING) != 0;
     enum err rc = storage_checkpoint(h->storage, truncate, &left, &err);
-    if (rc != ERR_OK && rc != ERR_BUSY)
-        log_trouble("checkpoint", &err);
-    else if (rc == ERR_OK)
+    if (rc != ERR_OK && rc != ERR_BUSY) {
+        if (!failing)
+            log_trouble("checkpoint", &err);
+        metrics_set(h->metrics, METRIC_CHECKPOINT_FAILING, 1);
+        return false;
+    }
+    if (rc == ERR_OK) {
+        if (failing)
+            log_info("checkpoints succeed again", "left=%" PRIu64, left);
+        metrics_set(h->metrics, METRIC_CHECKPOINT_FAILING, 0);
         metrics_set(h->metrics, METRIC_WAL_BYTES, (int64_t)left);
+    }
+    return true;
 }
 
 static void tend_log(struct housekeeping *h, int64_t mono_ms)
@@ -112,10 +130,10 @@ static void tend_log(struct housekeeping *h, int64_t mono_ms)
         h->truncated = false;
     }
     if (bytes > 0 && !h->truncated && mono_ms - h->commits_since >= h->options.idle_ms) {
-        checkpoint(h, true);
-        h->truncated = true;
-    } else if (bytes > h->options.checkpoint_bytes) {
-        checkpoint(h, false);
+        h->truncated = checkpoint(h, true);
+    } else if (bytes > h->options.checkpoint_bytes ||
+               metrics_get(h->metrics, METRIC_CHECKPOINT_FAILING)) {
+        (void)checkpoint(h, false);
     }
 }
 
@@ -258,6 +276,52 @@ static void choose_stand_ins(struct housekeeping *h, int64_t wall_ms)
         log_trouble("stand-ins", &err);
 }
 
+/* --- the database file ------------------------------------------------------------------------ */
+
+static bool may_go_on(void *ctx)
+{
+    return !is_stopping(ctx);
+}
+
+static void tell_trouble(struct housekeeping *h, enum storage_trouble trouble, const char *text)
+{
+    static const char *const words[] = {
+        [STORAGE_SOUND] = "database is sound again",
+        [STORAGE_UNREADABLE] = "database cannot be read",
+        [STORAGE_DAMAGED] = "database is damaged",
+    };
+    char quoted[1024];
+    metrics_set(h->metrics, METRIC_DATABASE_DAMAGED, trouble == STORAGE_DAMAGED);
+    metrics_set(h->metrics, METRIC_DATABASE_UNREADABLE, trouble == STORAGE_UNREADABLE);
+    if (trouble == h->trouble)
+        return;
+    h->trouble = trouble;
+    if (trouble == STORAGE_SOUND)
+        log_info(words[trouble], "checked=1");
+    else
+        log_error(words[trouble], "error=%s", log_quote(text, quoted, sizeof(quoted)));
+}
+
+static void tend_file(struct housekeeping *h, int64_t mono_ms)
+{
+    struct error err;
+    char text[sizeof(err.text)];
+    bool before = h->trouble != STORAGE_SOUND;
+    tell_trouble(h, storage_trouble(h->storage, text, sizeof(text)), text);
+    if (h->trouble == STORAGE_SOUND)
+        return;
+    if (!before) {
+        h->check_pause_ms = CHECK_FIRST_MS;
+        h->check_at = mono_ms + h->check_pause_ms;
+    }
+    if (mono_ms < h->check_at)
+        return;
+    (void)storage_check(h->storage, may_go_on, h, &err); /* its error is noted like any */
+    h->check_pause_ms = h->check_pause_ms * 2 < CHECK_MAX_MS ? h->check_pause_ms * 2 : CHECK_MAX_MS;
+    h->check_at = clock_mono_ms() + h->check_pause_ms;
+    tell_trouble(h, storage_trouble(h->storage, text, sizeof(text)), text);
+}
+
 /* --- a look ----------------------------------------------------------------------------------- */
 
 static void look_around(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms)
@@ -266,6 +330,7 @@ static void look_around(struct housekeeping *h, int64_t wall_ms, int64_t mono_ms
     char problem[64];
     const int64_t kept_ms = wall_ms - h->doubted_ms; /* what drops nothing too early */
     tend_log(h, mono_ms);
+    tend_file(h, mono_ms);
     writer_problem(h->writer, problem, sizeof(problem));
     if ((mono_ms >= h->expire_at || *problem) && !is_stopping(h))
         expire(h, kept_ms, mono_ms);

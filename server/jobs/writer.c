@@ -191,7 +191,8 @@ static void apply(struct writer *w, struct write_op *op)
     op->rc = storage_apply(w->storage, op, &op->error);
     if (op->rc != ERR_OK && op->error.code == ERR_OK)
         error_set(&op->error, op->rc, "the change was refused");
-    if (op->rc == ERR_IO && !w->op_problem[0])
+    bool damaged = op->rc == ERR_FORMAT && storage_trouble(w->storage, NULL, 0) == STORAGE_DAMAGED;
+    if ((op->rc == ERR_IO || damaged) && !w->op_problem[0])
         snprintf(w->op_problem, sizeof(w->op_problem), "%s", op->error.text);
 }
 

@@ -47,6 +47,9 @@ WHERE x.current = 1 AND x.name = ?1 AND x.name <> '' AND (?2 IS NULL OR x.arch =
     AND u.bundle_id = ?3 AND u.bundle_id <> '' AND u.version <> ''
 ORDER BY x.id DESC;
 
+-- name: quick_check
+PRAGMA quick_check(1);
+
 -- name: used_bytes
 SELECT (c.page_count - f.freelist_count) * s.page_size
 FROM pragma_page_count c, pragma_freelist_count f, pragma_page_size s;

@@ -7,19 +7,25 @@ import faults_disk, faults_process, faults_files, faults_memory
 
 FAULTS = [
     faults_process.kill_9, faults_process.term_under_load, faults_process.two_daemons,
-    faults_process.child_crashes, faults_process.child_hangs, faults_process.child_out_of_memory,
+    faults_process.child_crashes, faults_process.child_killed, faults_process.child_hangs,
+    faults_process.child_out_of_memory,
     faults_process.clock_jumps, faults_process.clock_back_under_load,
     faults_process.no_descriptors,
-    faults_disk.disk_full, faults_disk.read_only, faults_disk.eio_wal, faults_disk.eio_database,
-    faults_disk.eio_checkpoint, faults_disk.eio_spool, faults_disk.eio_symbol_store,
-    faults_files.index_damaged, faults_files.index_truncated, faults_files.database_bad, faults_files.database_pages,
+    faults_disk.disk_full, faults_disk.read_only, faults_disk.read_only_start, faults_disk.eio_wal,
+    faults_disk.eio_database,
+    faults_disk.eio_checkpoint, faults_disk.eio_read, faults_disk.eio_spool,
+    faults_disk.eio_symbol_store,
+    faults_files.index_damaged, faults_files.index_damaged_live, faults_files.index_cut,
+    faults_files.database_bad, faults_files.database_pages,
     faults_files.wal_left, faults_files.wal_deleted, faults_files.spool_half_written,
     faults_memory.memory_parsers, faults_memory.memory_writer, faults_memory.memory_workers,
 ]
 
-# Only when all are asked for; both still fail now and then: without descriptors an upload may be
-# failed for good, without memory a work folder of the indexer may stay until the next start.
-LONG = [faults_process.no_descriptors, faults_memory.memory_workers]
+# Not in the short form: the same parts of the program are met by others, or they take their time.
+LONG = [faults_process.term_under_load, faults_process.clock_jumps, faults_process.child_hangs,
+        faults_process.child_out_of_memory, faults_disk.eio_database, faults_disk.eio_checkpoint,
+        faults_disk.eio_read, faults_disk.eio_symbol_store, faults_disk.read_only_start,
+        faults_memory.memory_writer]
 
 
 def run(fault, quick):

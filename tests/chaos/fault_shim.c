@@ -45,7 +45,7 @@ struct faults {
     _Atomic int64_t memory_times;
     _Atomic int64_t allocations; /* since somebody set it to 0, in threads of that name */
     _Atomic int64_t hits;        /* calls that were made to fail */
-    char path[PATH_PART];        /* files whose path has this part; "" all below the data folder */
+    char path[PATH_PART];        /* files whose path has this part; "PART$": whose path ends so */
     char thread[NAME_MAX_];      /* "" all */
 };
 
@@ -78,6 +78,9 @@ static int hit(int code)
 
 static int is_chosen(const char *path)
 {
+    size_t n = strnlen(faults->path, PATH_PART), len = strlen(path);
+    if (n > 0 && faults->path[n - 1] == '$')
+        return len >= n - 1 && memcmp(path + len - (n - 1), faults->path, n - 1) == 0;
     return strstr(path, faults->path) != NULL;
 }
 

@@ -2,6 +2,8 @@
 import errno, os, pathlib, random, subprocess, tempfile, time
 from load import Load, check_all, readiness, ready, wait_for
 from shim import FaultyDaemon
+from daemon import Daemon
+from faults_files import Sent, new_stacks, refused_start
 from traffic import DEMO
 
 
@@ -10,7 +12,7 @@ def during(d, load, seen, **fault):
     before = len(d.log.read_text())
     d.faults.set(**fault)
     try:
-        wait_for(lambda: not ready(d), 20, '/readyz says nothing of it')
+        wait_for(lambda: not ready(d), 60, '/readyz says nothing of it')
         words = readiness(d).json['detail']
         time.sleep(1)
         assert d.process.poll() is None, 'it died'
@@ -22,9 +24,9 @@ def during(d, load, seen, **fault):
         hits = d.faults.get('hits')
         d.faults.clear()
     assert hits > 0
-    wait_for(lambda: ready(d), 20, 'not ready again')
+    wait_for(lambda: ready(d), 60, 'not ready again')
     before = len(load.answered)
-    wait_for(lambda: len(load.answered) > before + 40, 20, 'takes no reports again')
+    wait_for(lambda: len(load.answered) > before + 40, 60, 'takes no reports again')
     return words
 
 
@@ -48,25 +50,30 @@ def eio_wal(quick):
 
 
 def eio_database(quick):
-    """Writes and syncs of the file itself are those of checkpoints, which come often here."""
+    """The file and its log; checkpoints come often here."""
     env = {'STALLSYM_STORAGE_CHECKPOINT_BYTES': '64K', 'STALLSYM_RETENTION_INTERVAL_MS': '100'}
     return under_load([dict(path='stallsym.db', write_errno=errno.EIO),
                        dict(path='stallsym.db', sync_errno=errno.EIO)], (), env)
 
 
 def eio_checkpoint(quick):
-    """The file alone fails, its log does not: reports go on, the log file says what is wrong."""
+    """The file alone fails, its log does not: reports go on, and it is said."""
     env = {'STALLSYM_STORAGE_CHECKPOINT_BYTES': '64K', 'STALLSYM_RETENTION_INTERVAL_MS': '100'}
     with FaultyDaemon(env=env) as d:
         load = Load(d, 'checkpoint')
-        wait_for(lambda: len(load.answered) > 100)
-        os.link(d.folder / 'data/stallsym.db', d.folder / 'data/alias') # no other path has its end
-        os.unlink(d.folder / 'data/alias')
-        d.faults.set(path='stallsym.db\0', sync_errno=errno.EIO)
-        wait_for(lambda: 'what=checkpoint' in d.log.read_text())
-        d.faults.clear()
+        for fault in ('write_errno', 'sync_errno'):
+            before = len(load.answered)
+            wait_for(lambda: len(load.answered) > before + 100)
+            d.faults.set(path='stallsym.db$', **{fault: errno.EIO})
+            wait_for(lambda: 'what=checkpoint' in d.log.read_text(), what='nothing in the log')
+            wait_for(lambda: readiness(d).json.get('problems'), what='/readyz says nothing of it')
+            words = readiness(d).json['problems']
+            before = len(load.answered)
+            wait_for(lambda: len(load.answered) > before + 40, what='takes no reports')
+            d.faults.clear()
+            wait_for(lambda: readiness(d).json.get('problems') == [], what='the problem stays')
         load.end()
-        return check_all(d, [load])
+        return check_all(d, [load]) + '; %s' % words
 
 
 def symbol_place(path, quick):
@@ -76,16 +83,39 @@ def symbol_place(path, quick):
         wait_for(lambda: len(load.answered) > 100)
         d.faults.set(path=path, write_errno=errno.EIO, sync_errno=errno.EIO)
         extra = DEMO.read_bytes() + path.encode()
-        wait_for(lambda: readiness(d).json.get('problems'), 20, '/readyz says nothing of it')
+        wait_for(lambda: readiness(d).json.get('problems'), 60, '/readyz says nothing of it')
         words = readiness(d).json['problems']
         answer = d.request('POST', '/v1/symbols', extra)
         assert answer.status in (202, 500, 503), answer
         before = len(load.answered)
-        wait_for(lambda: len(load.answered) > before + 40, 20, 'takes no reports')
+        wait_for(lambda: len(load.answered) > before + 40, 60, 'takes no reports')
         assert 'level=warn' in d.log.read_text() or 'level=error' in d.log.read_text()
         d.faults.clear()
-        wait_for(lambda: not readiness(d).json.get('problems'), 20, 'the problem stays')
+        wait_for(lambda: not readiness(d).json.get('problems'), 60, 'the problem stays')
         assert d.request('POST', '/v1/symbols?wait=1', extra).status in (200, 202)
+        load.end()
+        return check_all(d, [load], (500, 503)) + '; %s' % words
+
+
+def eio_read(quick):
+    """Pages that the disk does not give are told until a whole check finds nothing."""
+    with FaultyDaemon() as d:
+        load = Load(d, 'read')
+        wait_for(lambda: len(load.answered) > 100)
+        before = len(d.log.read_text())
+        d.faults.set(path='stallsym.db$', read_errno=errno.EIO)
+        # SQLite takes an error of the disk for damage of the file system.
+        wait_for(lambda: any(w in readiness(d).body for w in (b'cannot be read', b'is damaged')), 60,
+                 '/readyz says nothing of it')
+        words = readiness(d).json.get('problems') or readiness(d).json['detail']
+        assert d.process.poll() is None, 'it died'
+        wait_for(lambda: 'level=error msg="database ' in d.log.read_text()[before:], 60,
+                 'nothing in the log')
+        assert d.faults.get('hits') > 0
+        d.faults.clear()
+        wait_for(lambda: ready(d) and not readiness(d).json['problems'], 60, 'the problem stays')
+        before = len(load.answered)
+        wait_for(lambda: len(load.answered) > before + 40, 60, 'takes no reports again')
         load.end()
         return check_all(d, [load], (500, 503)) + '; %s' % words
 
@@ -134,14 +164,14 @@ def on_a_volume(begin, end, quick):
                 if not begin(d, v):
                     loads[0].end()
                     return None
-                wait_for(lambda: not ready(d), 20, '/readyz says nothing of it')
+                wait_for(lambda: not ready(d), 60, '/readyz says nothing of it')
                 words = readiness(d).json['detail']
-                wait_for(lambda: 'commit failed' in d.log.read_text(), 20, 'nothing in the log')
+                wait_for(lambda: 'commit failed' in d.log.read_text(), 60, 'nothing in the log')
                 time.sleep(0.5)
                 end(d, v)
-                wait_for(lambda: ready(d), 20, 'not ready again')
+                wait_for(lambda: ready(d), 60, 'not ready again')
                 before = len(loads[0].answered)
-                wait_for(lambda: len(loads[0].answered) > before + 40, 20, 'takes no reports again')
+                wait_for(lambda: len(loads[0].answered) > before + 40, 60, 'takes no reports again')
             loads[0].end()
             return check_all(d, loads, (500, 503)) + '; "%s"' % words
 
@@ -162,6 +192,23 @@ def disk_full(quick):
 
     outcome = on_a_volume(begin, end, quick)
     return outcome or under_load([dict(path='/data/', write_errno=errno.ENOSPC)]) + ' (shim)'
+
+
+def read_only_start(quick):
+    """A folder on a volume that is mounted read-only: said at the start, nothing is changed."""
+    with Volume() as v:
+        if not v.mounted:
+            return 'not run: nothing can be mounted here'
+        with Daemon(env={'STALLSYM_STORAGE_DIR': str(v.path / 'data')}) as d:
+            (d.folder / 'data').symlink_to(v.path / 'data')
+            sent = new_stacks(d, 'volume')
+            d.settle()
+            d.stop()
+            assert v.remount('ro')
+            line = refused_start(d, ('Read-only', 'cannot be written', 'cannot open'))
+            assert v.remount('rw')
+            d.start()
+            return check_all(d, [Sent(sent)]) + '; "%s"' % line.split('run: ')[-1][-80:]
 
 
 def read_only(quick):

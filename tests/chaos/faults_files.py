@@ -30,34 +30,50 @@ def names_of(d):
     return sorted((c['title'], c['function'] or '', c['count']) for c in d.all_items('/v1/clusters'))
 
 
-def damaged_index(damage, quick, restart):
-    """The clusters are those of a daemon whose index nobody touched."""
+CRASH = DEMO.with_name('Shop.crash').read_bytes()
+
+
+HEALED = 'msg="index chosen anew"'
+
+
+def symbolicated(d):
+    answer = d.request('POST', '/v1/symbolicate', CRASH, {'Content-Type': 'text/plain'})
+    assert answer.status in (200, 503), answer
+    return answer.body
+
+
+def damaged_index(ways, restart):
+    """Clusters and answers are those of a daemon whose index nobody touched."""
     with Daemon() as d:
         d.upload(DEMO, status=200)
         sent = new_stacks(d, 'index')
         d.settle()
-        wanted = names_of(d)
+        wanted, right = names_of(d), symbolicated(d)
         assert any(c[1] for c in wanted)
     with Daemon() as d:
         d.upload(DEMO, status=200)
-        first = dict(list(sent.items())[:20])
-        post_all(d, list(first.values())) # the index is mapped from now on
-        d.settle()
-        for way in damage:
+        reports = list(sent.values())
+        share = len(reports) // (len(ways) + 1) + 1
+        post_all(d, reports[:share])
+        d.settle() # the index is mapped from now on
+        assert symbolicated(d) == right
+        for number, way in enumerate(ways):
+            healed = d.log.read_text().count(HEALED)
             if restart:
                 d.stop()
             for path in indexes(d):
                 way(path)
             if restart:
                 d.start()
-            post_all(d, list(sent.values()))
-            assert d.request('POST', '/v1/symbolicate', DEMO.with_name('Shop.crash').read_bytes(),
-                             {'Content-Type': 'text/plain'}).status == 200
-            d.settle()
-            wait_for(lambda: names_of(d) == wanted, 20, 'clusters stay without names')
-            assert ready(d)
-        assert 'index' in d.log.read_text()
-        return check_all(d, [Sent(sent)])
+            symbolicated(d)
+            post_all(d, reports[share * (number + 1):share * (number + 2)])
+            wait_for(lambda: d.log.read_text().count(HEALED) > healed, 60,
+                     'the index is not made anew, or the log does not say so')
+            wait_for(lambda: symbolicated(d) == right, 60, 'other answers than before')
+            wait_for(lambda: ready(d), 60, 'not ready again')
+        d.settle()
+        wait_for(lambda: names_of(d) == wanted, 60, 'clusters stay without names')
+        return check_all(d, [Sent(sent)]) + '; %d ways' % len(ways)
 
 
 def flip(path):
@@ -67,16 +83,40 @@ def flip(path):
     path.write_bytes(data)
 
 
+def flip_one(path):
+    """One byte of a name, in place: nothing that a lookup could stumble over."""
+    at = path.read_bytes().rindex(b'main')
+    with open(path, 'r+b') as file:
+        file.seek(at)
+        file.write(b'M')
+
+
+def zeros(path):
+    path.write_bytes(bytes(path.stat().st_size))
+
+
+def other(path):
+    path.write_text('no index\n' * 20)
+
+
 def index_damaged(quick):
-    """Bytes changed, nothing but zeros, another file, no file: made anew from the kept object."""
-    ways = [flip, lambda p: p.write_bytes(bytes(p.stat().st_size)),
-            lambda p: p.write_text('no index\n' * 20), lambda p: p.unlink()]
-    return damaged_index(ways[:2] if quick else ways, quick, True)
+    """Bytes changed, nothing but zeros, another file, no file, while the daemon is down: made anew from
+    the kept object."""
+    ways = [flip, flip_one, zeros, other, lambda p: p.unlink()]
+    return damaged_index(ways[:2] if quick else ways, True)
 
 
-def index_truncated(quick):
-    """Under a lookup that has it mapped."""
-    return damaged_index([lambda p: os.truncate(p, 0)], quick, False)
+def index_damaged_live(quick):
+    """The same under lookups that have it mapped."""
+    ways = [flip_one, flip, zeros, other, lambda p: p.unlink()]
+    return damaged_index(ways[:1] if quick else ways, False)
+
+
+def index_cut(quick):
+    """To nothing, to less than a page (which reads as zeros up to its end), by half."""
+    ways = [lambda p: os.truncate(p, 0), lambda p: os.truncate(p, 300),
+            lambda p: os.truncate(p, p.stat().st_size // 2)]
+    return damaged_index(ways[1:2] if quick else ways, False)
 
 
 # --- the database
@@ -145,8 +185,9 @@ def database_pages(quick):
         d.settle()
         d.stop()
         good = path.read_bytes()
-        told = 0
+        told = latched = 0
         for number in range(4 if quick else 12):
+            before = len(d.log.read_text())
             data = bytearray(good)
             for _ in range(4):
                 at = random.randrange(1, len(good) // 4096) * 4096
@@ -169,6 +210,12 @@ def database_pages(quick):
                         told += 1
                         assert 'damaged' in d.log.read_text() or 'malformed' in d.log.read_text()
             assert d.process.poll() is None, 'it died'
+            if 'database file is damaged' in d.log.read_text()[before:]:
+                wait_for(lambda: b'the database is damaged' in readiness(d).body or
+                         readiness(d).status == 503, 60, '/readyz says nothing of it')
+                wait_for(lambda: 'msg="database is damaged"' in d.log.read_text()[before:], 30,
+                         'the log says nothing of it')
+                latched += 1
             d.stop()
         path.write_bytes(good)
         for end in ('-wal', '-shm'):
@@ -177,7 +224,8 @@ def database_pages(quick):
         assert d.get('/v1/stats')['reports'] == 300 and told > 0
         assert d.stop() == 0
         check_file(d)
-        return '%d times told' % told
+        assert latched > 0 or quick
+        return '%d times told, %d times in /readyz' % (told, latched)
 
 
 def wal_left(quick):

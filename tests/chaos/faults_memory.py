@@ -167,8 +167,8 @@ def memory_workers(quick):
             time.sleep(0.03)
             d.faults.clear()
             assert d.process.poll() is None, 'it died: %s' % thread
-        wait_for(lambda: d.get('/v1/stats')['uploads_waiting'] == 0, 30, 'uploads wait for ever')
-        wait_for(lambda: d.get('/v1/admin/recluster')['open'] == 0, 30, 're-clustering does not end')
+        wait_for(lambda: d.get('/v1/stats')['uploads_waiting'] == 0, 60, 'uploads wait for ever')
+        wait_for(lambda: d.get('/v1/admin/recluster')['open'] == 0, 60, 're-clustering does not end')
         line = check_all(d, [Sent(sent)], stop=False)
         d.settle()
         assert named(d) == wanted, sorted(set(named(d)) ^ set(wanted))[:6]

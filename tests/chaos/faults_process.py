@@ -39,7 +39,7 @@ def term_under_load(quick):
             load.end()
             check_file(d)
             d.start()
-        assert took < 6, took
+        assert took < 30, took
         assert 'level=error' not in d.log.read_text()
         return 'longest stop %.1f s; %s' % (took, check_all(d, loads))
 
@@ -123,6 +123,27 @@ def child_crashes(quick):
     return child_in_trouble(crash, ('signal 11',), quick=quick)
 
 
+def child_killed(quick):
+    """By the kernel, when memory runs out: once says nothing about the upload."""
+    with Daemon() as d:
+        load = Load(d, 'killed', 1)
+        load.end()
+        killed = 0
+        for number in range(2 if quick else 6):
+            data = DEMO.read_bytes() + b'killed %d' % number
+            id = d.request('POST', '/v1/symbols', data).json['upload_id']
+            try:
+                os.kill(stopped_child(d, 5), signal.SIGKILL)
+                killed += 1
+            except AssertionError: # it was through before
+                pass
+            wait_for(lambda: d.get('/v1/symbols/uploads/%s' % id)['state'] in ('indexed', 'failed'), 60)
+            load.uploads.append(id)
+        assert killed > 0
+        assert 'killed; the machine may be short of memory' in d.log.read_text()
+        return check_all(d, [load]) + '; %d killed' % killed
+
+
 def child_hangs(quick):
     return child_in_trouble(lambda pid: None, ('longer than',), {'STALLSYM_SYMBOLS_CHILD_WALL_S': '1'},
                             quick)
@@ -184,7 +205,7 @@ def no_descriptors(quick):
             assert d.process.poll() is None, 'it died'
             resource.prlimit(d.process.pid, resource.RLIMIT_NOFILE, limits)
             before = len(load.answered)
-            wait_for(lambda: len(load.answered) > before + 40, 20, 'takes no reports again')
+            wait_for(lambda: len(load.answered) > before + 40, 60, 'takes no reports again')
         load.end()
         assert 'descriptor' in d.log.read_text() or 'open files' in d.log.read_text(), \
             'nothing in the log'

@@ -6,7 +6,7 @@ from traffic import APP, DEMO, Traffic, body, check_sums, has_stack, left_behind
 JSON = {'Content-Type': 'application/json'}
 
 
-def wait_for(condition, seconds=30, what='waited too long'):
+def wait_for(condition, seconds=60, what='waited too long'):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, what
@@ -137,7 +137,7 @@ def post_all(d, reports):
 def check_all(d, loads, allowed=(503,), stop=True):
     """The fault is over: the daemon comes back by itself, holds what it answered for once, and its
     sums agree, through REST and in its file. Returns a line for the table."""
-    wait_for(lambda: ready(d), 30, 'not ready again')
+    wait_for(lambda: ready(d), 60, 'not ready again')
     sent, answered, uploads = {}, set(), []
     for load in loads:
         sent.update(load.sent)

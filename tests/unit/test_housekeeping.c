@@ -1,10 +1,12 @@
 /* A look is a function of both clocks: no test waits for one. */
 #include "server/jobs/housekeeping.c"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/support/rig.h"
@@ -261,6 +263,41 @@ START_TEST(memory_goes_back)
 }
 END_TEST
 
-UNIT_MAIN("housekeeping", memory_goes_back, a_long_log_is_checkpointed, an_idle_log_is_emptied_once,
-          old_reports_go, old_reports_go_for_space, waiting_for_symbol_files_ends,
+/* A damaged page is told in the log and to /readyz until a whole check finds nothing. */
+START_TEST(damage_is_told_until_it_is_over)
+{
+    char path[512];
+    uint8_t page[4096];
+    setup();
+    snprintf(path, sizeof(path), "%s/test.db", rig.dir);
+    look_around(h, OPS_TIME_MS, 0);
+    struct error err;
+    uint64_t left = 1;
+    ck_assert_int_eq(storage_checkpoint(rig.storage, true, &left, &err), ERR_OK);
+    ck_assert_uint_eq(left, 0); /* all is in the file */
+    struct stat st;
+    ck_assert_int_eq(stat(path, &st), 0);
+    const off_t at = st.st_size / 4096 / 2 * 4096;
+    int fd = open(path, O_RDWR);
+    ck_assert_int_eq(pread(fd, page, sizeof(page), at), 4096);
+    uint8_t noise[4096];
+    memset(noise, 0xa5, sizeof(noise));
+    ck_assert_int_eq(pwrite(fd, noise, sizeof(noise), at), 4096);
+    ck_assert_int_ne(storage_check(rig.storage, may_go_on, h, &err), ERR_OK);
+    int64_t now = 2 * OPTIONS.idle_ms;
+    look_around(h, OPS_TIME_MS, now);
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_DATABASE_DAMAGED), 1);
+    ck_assert_int_eq(pwrite(fd, page, sizeof(page), at), 4096);
+    close(fd);
+    look_around(h, OPS_TIME_MS, now + CHECK_FIRST_MS - 1);
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_DATABASE_DAMAGED), 1);
+    look_around(h, OPS_TIME_MS, now + CHECK_FIRST_MS);
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_DATABASE_DAMAGED), 0);
+    teardown();
+}
+END_TEST
+
+UNIT_MAIN("housekeeping", damage_is_told_until_it_is_over, memory_goes_back,
+          a_long_log_is_checkpointed, an_idle_log_is_emptied_once, old_reports_go,
+          old_reports_go_for_space, waiting_for_symbol_files_ends,
           a_problem_of_the_disk_is_looked_after, gauges, the_thread_starts_and_stops)

@@ -23,7 +23,7 @@ static const char *const texts[] = {
 
 static void open_file(void)
 {
-    const struct sql_conn_options o = {path, true, 1000};
+    const struct sql_conn_options o = {path, true, 1000, NULL};
     if (path[0] == 0) {
         ck_assert_ptr_nonnull(mkdtemp(dir));
         snprintf(path, sizeof(path), "%s/x.db", dir);
@@ -85,7 +85,7 @@ START_TEST(an_old_file_is_copied_first)
     ck_assert_int_eq(number("PRAGMA user_version"), 2);
     /* The copy is the file as it was. */
     sql_conn_close(&c);
-    const struct sql_conn_options o = {copy2, false, 1000};
+    const struct sql_conn_options o = {copy2, false, 1000, NULL};
     ck_assert_int_eq(sql_conn_open(&c, &o, &err), ERR_OK);
     ck_assert_int_eq(number("PRAGMA user_version"), 1);
     ck_assert_int_eq(number("SELECT count(*) FROM p"), 2);
