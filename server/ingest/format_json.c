@@ -54,6 +54,11 @@ static json_t *load_within(const char *body, size_t len, size_t max, json_error_
     refused = starved = false;
     json_t *root = json_loadb(body, len, LOAD_FLAGS, why);
     room = SIZE_MAX;
+    /* jansson's lexer goes on without a byte that it had no memory for: "com.example.shp". */
+    if (starved || refused) {
+        json_decref(root);
+        root = NULL;
+    }
     return root;
 }
 

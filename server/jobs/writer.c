@@ -243,6 +243,9 @@ static void settle_group(struct writer *w, enum err group_rc, const struct error
             op->rc = group_rc;
             op->error = *group_err;
         }
+        /* What is stored is damaged, which is no fault of the op's: its sender may try again. */
+        if (op->rc == ERR_FORMAT)
+            op->rc = op->error.code = ERR_INTERNAL;
         failed += op->rc != ERR_OK;
     }
     metrics_add(w->metrics, METRIC_OPS, (int64_t)w->group_count - failed);
