@@ -315,7 +315,7 @@ static int by_weight(const void *a, const void *b)
     const struct weighed *y = b;
     if (x->weighted != y->weighted)
         return x->weighted > y->weighted ? -1 : 1;
-    return memcmp(x->stack->hash, y->stack->hash, STACK_HASH_SIZE);
+    return (x->stack->id > y->stack->id) - (x->stack->id < y->stack->id);
 }
 
 enum err mem_read_cluster_stacks(struct storage_reader *r, uint64_t id, size_t limit,

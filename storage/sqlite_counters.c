@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "storage/hours.h"
 #include "storage/sqlite_clusters.h"
+#include "storage/sqlite_heft.h"
 
 #define FOLD_KEYS 4
 
@@ -18,6 +19,7 @@ struct fold_entry {
     int hour;
     struct hours *hours;
     struct tally tally; /* of FOLD_CLUSTER */
+    bool moved;         /* as of the fold */
 };
 
 static bool has_hours(enum fold_table table)
@@ -209,10 +211,12 @@ static enum err write_entry(struct sqlite_storage *s, const struct fold_entry *e
         [FOLD_ROLLED_PAGES] = SQL_ROLLED_PAGES_ADD,
     };
     const struct figures *f = &e->figures;
-    if (e->table == FOLD_STACK)
-        return sql_run(&s->conn, SQL_STACK_ADD, err, sql_int(e->key[0]), sql_int(f->count),
-                       sql_int(f->weighted), sql_int(f->stall_ms), sql_int(e->first_ms),
-                       sql_int(e->last_ms));
+    if (e->table == FOLD_STACK) {
+        enum err rc = sql_run(&s->conn, SQL_STACK_ADD, err, sql_int(e->key[0]), sql_int(f->count),
+                              sql_int(f->weighted), sql_int(f->stall_ms), sql_int(e->first_ms),
+                              sql_int(e->last_ms));
+        return rc || !e->moved ? rc : sqlite_heft_stack(s, e->key[0], err);
+    }
     const struct cluster_move here = {0, e->key[0], f, &e->tally, e->first_ms, e->last_ms};
     if (e->table == FOLD_CLUSTER)
         return sqlite_cluster_add(s, &here, err);
@@ -236,6 +240,7 @@ enum err sqlite_fold_keep(struct sqlite_storage *s, const struct fold *f, struct
         if (!ok || !figures_merge(&into->figures, &e->figures) ||
             !tally_merge(&into->tally, &e->tally))
             return error_set(err, ERR_NO_MEMORY, "no memory for counters");
+        into->moved |= f->moved;
         into->first_ms = e->first_ms < into->first_ms ? e->first_ms : into->first_ms;
         into->last_ms = e->last_ms > into->last_ms ? e->last_ms : into->last_ms;
     }
@@ -271,10 +276,12 @@ static enum err take_entry(struct sqlite_storage *s, const struct fold_entry *e,
         [FOLD_ROLLED_PAGES] = {SQL_ROLLED_PAGES_TAKE, SQL_ROLLED_PAGES_DROP},
     };
     const struct figures *f = &e->figures;
-    if (e->table == FOLD_STACK)
-        return sql_run(&s->conn, SQL_STACK_TAKE, err, sql_int(e->key[0]), sql_int(f->count),
-                       sql_int(f->weighted), sql_int(f->stall_ms), sql_int(e->first_ms),
-                       sql_int(e->last_ms));
+    if (e->table == FOLD_STACK) {
+        enum err rc = sql_run(&s->conn, SQL_STACK_TAKE, err, sql_int(e->key[0]), sql_int(f->count),
+                              sql_int(f->weighted), sql_int(f->stall_ms), sql_int(e->first_ms),
+                              sql_int(e->last_ms));
+        return rc ? rc : sqlite_heft_stack(s, e->key[0], err);
+    }
     size_t hist_len = 0;
     if (!encode_entry(s, e, &hist_len))
         return error_set(err, ERR_NO_MEMORY, "no memory for counters");

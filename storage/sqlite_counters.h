@@ -37,6 +37,7 @@ struct fold {
     size_t slot_count; /* power of two */
     struct fold_entry *first, *last;
     size_t count;
+    bool moved; /* its reports counted elsewhere before: they may be in roll-ups already */
 };
 
 /* What one report adds. */

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "storage/cluster_face.h"
 #include "storage/sqlite_figures.h"
+#include "storage/sqlite_heft.h"
 #include "storage/sqlite_rolled.h"
 #include "storage/sqlite_stacks.h"
 #include "storage/sqlite_tally.h"
@@ -464,34 +465,57 @@ enum err sqlite_read_cluster_aliases(struct storage_reader *base, uint64_t id, s
     return ERR_OK;
 }
 
+/* Of a cluster with very many stacks. */
+static enum err heaviest_stacks(struct sqlite_reader *r, int64_t id, size_t limit,
+                                struct row_list *rows, struct error *err)
+{
+    int64_t *ids = NULL;
+    size_t count = 0;
+    enum err rc = sqlite_heaviest(r, id, limit, rows->arena, &ids, &count, err);
+    for (size_t i = 0; i < count && !rc; i++) {
+        struct stack_row *s = row_list_add(rows, err);
+        rc = s ? sqlite_stack_get(r, ids[i], rows->arena, s, err) : ERR_NO_MEMORY;
+    }
+    return rc;
+}
+
+static enum err all_stacks(struct sqlite_reader *r, int64_t id, size_t limit, struct row_list *rows,
+                           struct error *err)
+{
+    bool row = true;
+    sqlite3_stmt *st =
+        sql_start(&r->conn, SQL_CLUSTER_STACKS, err, sql_int(id), sql_int((int64_t)limit));
+    if (!st)
+        return err->code;
+    for (;;) {
+        enum err rc = sql_step(&r->conn, st, &row, err);
+        if (rc || !row)
+            return rc;
+        struct stack_row *s = row_list_add(rows, err);
+        rc = s ? sqlite_stack_fill(r, st, rows->arena, s, err) : ERR_NO_MEMORY;
+        if (rc) {
+            sql_end(st);
+            return rc;
+        }
+    }
+}
+
 enum err sqlite_read_cluster_stacks(struct storage_reader *base, uint64_t id, size_t limit,
                                     struct arena *arena, struct stack_row **ret, size_t *ret_count,
                                     struct error *err)
 {
     struct sqlite_reader *r = sqlite_reader_of(base);
     struct row_list rows;
-    bool row = true;
+    bool rolled = false;
     uint64_t now = 0;
     row_list_init(&rows, sizeof(struct stack_row), arena);
     enum err rc = sqlite_cluster_living(r, id, &now, err);
+    if (!rc)
+        rc = sqlite_is_rolled(r, (int64_t)now, &rolled, err);
+    if (!rc)
+        rc = (rolled ? heaviest_stacks : all_stacks)(r, (int64_t)now, limit, &rows, err);
     if (rc)
         return rc;
-    sqlite3_stmt *st = sql_start(&r->conn, SQL_CLUSTER_STACKS, err, sql_int((int64_t)now),
-                                 sql_int((int64_t)limit));
-    if (!st)
-        return err->code;
-    for (;;) {
-        if ((rc = sql_step(&r->conn, st, &row, err)))
-            return rc;
-        if (!row)
-            break;
-        struct stack_row *s = row_list_add(&rows, err);
-        rc = s ? sqlite_stack_fill(r, st, arena, s, err) : ERR_NO_MEMORY;
-        if (rc) {
-            sql_end(st);
-            return rc;
-        }
-    }
     *ret = rows.items;
     *ret_count = rows.count;
     return ERR_OK;

@@ -17,45 +17,76 @@
 #define QUICK_FRAMES  4096               /* longer stacks take the long way */
 #define SCAN_GAP      8                  /* stacks passed over rather than sought */
 
+#define NAMES_SINGLE 256 /* names read one by one; more are read in blocks */
+#define NAMES_BLOCK  32
+
 /* Names by their numbers, each read once. */
 struct names {
     struct sqlite_reader *reader;
     struct arena *arena;
     const char **texts; /* by number; NULL: not read yet */
     size_t count;
+    size_t reads;
 };
 
-/* A name is a row of `names`, numbered from 1 on without gaps, so that a flat table will do. */
-static enum err name_text(void *ctx, int64_t id, const char **ret, struct error *err)
+static enum err room_for_name(struct names *n, int64_t last, struct error *err)
+{
+    if ((size_t)last < n->count)
+        return ERR_OK;
+    const size_t count = (size_t)last + 1 + n->count / 2;
+    const char **texts = realloc(n->texts, count * sizeof(*texts));
+    if (!texts)
+        return error_set(err, ERR_NO_MEMORY, "no memory for names");
+    memset(texts + n->count, 0, (count - n->count) * sizeof(*texts));
+    n->texts = texts;
+    n->count = count;
+    return ERR_OK;
+}
+
+/* Names from one number to another that were not read yet. */
+static enum err read_names(struct names *n, int64_t first, int64_t last, struct error *err)
+{
+    struct sql_conn *c = &n->reader->conn;
+    bool row = true, failed = false;
+    sqlite3_stmt *st = sql_start(c, SQL_NAMES_BETWEEN, err, sql_int(first), sql_int(last));
+    enum err rc = st ? ERR_OK : err->code;
+    while (!rc && !(rc = sql_step(c, st, &row, err)) && row) {
+        const char **text = &n->texts[sqlite3_column_int64(st, 0)];
+        if (!*text)
+            *text = sql_column_text(st, 1, n->arena, &failed);
+        if (failed)
+            rc = error_set(err, ERR_LIMIT, "the names of the frames take too much memory");
+    }
+    if (rc)
+        sql_end(st);
+    return rc;
+}
+
+/* A name is a row of `names`, numbered from 1 on without gaps, so that a flat table will do. Names
+ * that came together are mostly asked for together. */
+static enum err read_name(struct names *n, int64_t id, const char **ret, struct error *err)
+{
+    const bool single = n->reads++ < NAMES_SINGLE;
+    if (id <= 0 || id > INT64_MAX / 2 / (int64_t)sizeof(*n->texts))
+        return error_set(err, ERR_FORMAT, "a stored frame has a name that is not there");
+    const int64_t first = single ? id : id & ~(int64_t)(NAMES_BLOCK - 1);
+    const int64_t last = single ? id : first + NAMES_BLOCK - 1;
+    enum err rc = room_for_name(n, last, err);
+    if (!rc)
+        rc = read_names(n, first, last, err);
+    if (!rc && !n->texts[id])
+        rc = error_set(err, ERR_FORMAT, "a stored frame has a name that is not there");
+    if (!rc)
+        *ret = n->texts[id];
+    return rc;
+}
+
+static inline enum err name_text(void *ctx, int64_t id, const char **ret, struct error *err)
 {
     struct names *n = ctx;
-    struct sql_conn *c = &n->reader->conn;
-    bool row = false, failed = false;
-    if (id > 0 && (uint64_t)id < n->count && n->texts[id]) {
-        *ret = n->texts[id];
-        return ERR_OK;
-    }
-    sqlite3_stmt *st = sql_start(c, SQL_NAME_TEXT, err, sql_int(id));
-    enum err rc = st ? sql_step(c, st, &row, err) : err->code;
-    if (rc)
-        return rc;
-    if (!row)
-        return error_set(err, ERR_FORMAT, "a stored frame has a name that is not there");
-    const char *text = sql_column_text(st, 0, n->arena, &failed);
-    sql_end(st);
-    if (failed)
-        return error_set(err, ERR_LIMIT, "the names of the frames take too much memory");
-    if ((size_t)id >= n->count) {
-        size_t count = (size_t)id + 1 + n->count / 2;
-        const char **texts = realloc(n->texts, count * sizeof(*texts));
-        if (!texts)
-            return error_set(err, ERR_NO_MEMORY, "no memory for names");
-        memset(texts + n->count, 0, (count - n->count) * sizeof(*texts));
-        n->texts = texts;
-        n->count = count;
-    }
-    n->texts[id] = text;
-    *ret = text;
+    if ((uint64_t)id >= n->count || !n->texts[id])
+        return read_name(n, id, ret, err);
+    *ret = n->texts[id];
     return ERR_OK;
 }
 
@@ -201,7 +232,8 @@ struct reading {
     void *ctx;
 };
 
-static enum err name_or_null(struct reading *r, int64_t id, const char **ret, struct error *err)
+static inline enum err name_or_null(struct reading *r, int64_t id, const char **ret,
+                                    struct error *err)
 {
     *ret = NULL;
     return id == 0 ? ERR_OK : name_text(&r->names, id, ret, err);

@@ -24,7 +24,9 @@ static int by_cluster(const void *a, const void *b)
 {
     const struct rolled_report *x = a;
     const struct rolled_report *y = b;
-    return (x->cluster_id > y->cluster_id) - (x->cluster_id < y->cluster_id);
+    if (x->cluster_id != y->cluster_id)
+        return x->cluster_id < y->cluster_id ? -1 : 1;
+    return (x->stack_id > y->stack_id) - (x->stack_id < y->stack_id);
 }
 
 static bool make_room(struct sqlite_reader *r)
@@ -183,6 +185,25 @@ enum err sqlite_is_rolled(struct sqlite_reader *r, int64_t cluster_id, bool *ret
     int64_t rolled = 0;
     enum err rc = sql_get(&r->conn, SQL_CLUSTER_ROLLED, 0, &rolled, err, sql_int(cluster_id));
     *ret = rolled != 0;
+    return rc;
+}
+
+enum err sqlite_later_stacks(struct sqlite_reader *r, int64_t cluster_id, struct arena *arena,
+                             const int64_t **ret, size_t *ret_count, struct error *err)
+{
+    struct row_list ids;
+    int64_t last = 0;
+    row_list_init(&ids, sizeof(int64_t), arena);
+    enum err rc = load(r, err);
+    for (size_t i = rc ? r->later_count : first_of(r, cluster_id);
+         i < r->later_count && r->later[i].cluster_id == cluster_id; i++) {
+        int64_t *id = r->later[i].stack_id == last ? &last : row_list_add(&ids, err);
+        if (!id)
+            return ERR_NO_MEMORY;
+        *id = last = r->later[i].stack_id;
+    }
+    *ret = ids.items;
+    *ret_count = ids.count;
     return rc;
 }
 

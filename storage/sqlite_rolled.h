@@ -42,6 +42,10 @@ enum err sqlite_dict_named(struct sqlite_reader *r, int kind, const char *bundle
                            const char *value, const char *value2, struct row_list *ret,
                            struct error *err);
 
+/* Stacks of a cluster that later reports have, each once. */
+enum err sqlite_later_stacks(struct sqlite_reader *r, int64_t cluster_id, struct arena *arena,
+                             const int64_t **ret, size_t *ret_count, struct error *err);
+
 void sqlite_later_forget(struct sqlite_reader *r);
 void sqlite_later_done(struct sqlite_reader *r);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "storage/sqlite_heft.h"
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
@@ -11,6 +12,7 @@ void sqlite_rolled_report(sqlite3_stmt *st, struct rolled_report *ret)
     *ret = (struct rolled_report){
         .cluster_id = sqlite3_column_int64(st, 0),
         .app_id = sqlite3_column_int64(st, 1),
+        .stack_id = sqlite3_column_int64(st, 10),
         .adds = {.build_id = sqlite3_column_int64(st, 2),
                  .device_id = sqlite3_column_int64(st, 3),
                  .os_id = sqlite3_column_int64(st, 4),
@@ -41,7 +43,8 @@ static int by_place(const void *a, const void *b)
     const struct rolled_report *y = b;
     const int64_t keys[][2] = {{x->cluster_id, y->cluster_id},
                                {x->adds.build_id, y->adds.build_id},
-                               {x->adds.day, y->adds.day}};
+                               {x->adds.day, y->adds.day},
+                               {x->stack_id, y->stack_id}};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         if (keys[i][0] != keys[i][1])
             return keys[i][0] < keys[i][1] ? -1 : 1;
@@ -157,12 +160,16 @@ static enum err roll_cluster(struct sqlite_storage *s, const struct rolled_repor
         ok = cube_add(&p.cube, &row);
         if (ok && p.rolled)
             rc = fold_rolled(tables, p.cluster_id, &reports[i].adds, err);
+        if (!rc && p.rolled && (i == 0 || reports[i].stack_id != reports[i - 1].stack_id))
+            rc = sqlite_heft_stack(s, reports[i].stack_id, err);
     }
     if (!rc && !ok)
         rc = no_memory(err);
     if (!rc && !p.rolled && p.stacks > (int64_t)s->rollup_stacks) {
         p.rolled = true;
         rc = fill_tables(s, p.cluster_id, err);
+        if (!rc)
+            rc = sqlite_heft_cluster(s, p.cluster_id, err);
     }
     if (!rc)
         rc = place_set(s, &p, err);
@@ -332,6 +339,8 @@ enum err sqlite_rollup_move(struct sqlite_storage *s, int64_t stack_id, int64_t 
         if (!rc && rolled)
             rc = move_tables(s, stack_id, places[i], i == 0, &later, err);
     }
+    if (!rc)
+        rc = sqlite_heft_stack(s, stack_id, err);
     cube_done(&moved);
     return rc;
 }

@@ -24,7 +24,7 @@
 #define ROLLUP_STACKS 256  /* of a cluster with tables of its own */
 
 struct rolled_report {
-    int64_t cluster_id, app_id;
+    int64_t cluster_id, app_id, stack_id;
     struct fold_report adds;
 };
 /* A row of SQL_REPORTS_AFTER. */

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/histogram.h"
 #include "storage/hours.h"
+#include "storage/sqlite_heft.h"
 #include "storage/sqlite_memory.h"
 #include "storage/sqlite_rollup.h"
 #include "storage/sqlite_tally.h"
@@ -174,7 +175,9 @@ static int add_functions(sqlite3 *db)
                                         NULL, functions[i].run, NULL, NULL, NULL);
     if (!rc)
         rc = sqlite_tally_functions(db);
-    return rc ? rc : sqlite_cube_functions(db);
+    if (!rc)
+        rc = sqlite_cube_functions(db);
+    return rc ? rc : sqlite_heft_functions(db);
 }
 
 enum err sql_conn_open(struct sql_conn *c, const struct sql_conn_options *options,

@@ -7,6 +7,7 @@
  */
 #include "base/clock.h"
 #include "storage/sqlite_clusters.h"
+#include "storage/sqlite_heft.h"
 #include "storage/sqlite_rollup.h"
 
 #define DICT_DAYS_KEPT 2
@@ -85,6 +86,8 @@ static enum err retire_stack(struct sqlite_storage *s, int64_t stack_id, struct 
     sql_end(st);
     if (heir != stack_id) {
         rc = fold_stack_into(s, stack_id, heir, err);
+        if (!rc)
+            rc = sqlite_heft_stack(s, heir, err);
         return rc ? rc : drop_stack(s, stack_id, err);
     }
     if (heaviest > 0)

@@ -211,6 +211,7 @@ enum err sqlite_write_findings(struct sqlite_storage *s, struct write_op *op, st
     enum err rc = ERR_OK;
     fold_init(&w.take, &s->scratch);
     fold_init(&w.add, &s->scratch);
+    w.add.moved = true;
     for (size_t i = 0; i < o->count && !rc; i++)
         rc = answer(&w, &o->items[i], err);
     if (!rc)

@@ -784,10 +784,10 @@ SELECT alias FROM cluster_aliases WHERE cluster_id = ?1 ORDER BY alias;
 SELECT s.id, s.count, s.weighted, s.stall_ms, s.state, s.provisional, s.first_seen_ms,
     s.last_seen_ms, a.bundle_id, d.raw, d.resolved, s.part_key, coalesce(c.kind, 0), s.approximate
 FROM (SELECT id FROM stacks WHERE cluster_id = ?1 AND count > 0
-      ORDER BY weighted DESC, hash LIMIT ?2) heaviest
+      ORDER BY weighted DESC, id LIMIT ?2) heaviest
     CROSS JOIN stacks s ON s.id = heaviest.id JOIN apps a ON a.id = s.app_id
     JOIN stack_data d ON d.stack_id = s.id LEFT JOIN clusters c ON c.id = s.cluster_id
-ORDER BY s.weighted DESC, s.hash;
+ORDER BY s.weighted DESC, s.id;
 
 -- name: stack_get
 SELECT s.id, s.count, s.weighted, s.stall_ms, s.state, s.provisional, s.first_seen_ms,

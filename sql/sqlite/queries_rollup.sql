@@ -5,15 +5,22 @@
 -- Reports above an id that are in a cluster; columns of sqlite_rolled_report().
 -- name: reports_after
 SELECT s.cluster_id, s.app_id, r.build_id, r.device_id, r.os_id, r.page_id, r.time_ms,
-    1000000 + r.weight_above, r.duration_ms, r.flags & 7
+    1000000 + r.weight_above, r.duration_ms, r.flags & 7, r.stack_id
 FROM reports r CROSS JOIN stacks s ON s.id = r.stack_id
 WHERE r.id > ?1 AND s.cluster_id IS NOT NULL;
 
 -- Those of one stack, wherever it points.
 -- name: reports_after_of_stack
 SELECT 0, 0, r.build_id, r.device_id, r.os_id, r.page_id, r.time_ms, 1000000 + r.weight_above,
-    r.duration_ms, r.flags & 7
+    r.duration_ms, r.flags & 7, r.stack_id
 FROM reports r WHERE r.stack_id = ?2 AND r.id > ?1;
+
+-- name: stack_heft
+UPDATE stacks SET heft = stack_heft(weighted) WHERE id = ?1 AND heft <> stack_heft(weighted);
+
+-- name: stacks_heft
+UPDATE stacks SET heft = stack_heft(weighted)
+WHERE cluster_id = ?1 AND heft <> stack_heft(weighted);
 
 -- name: cube_get
 SELECT t.stacks, coalesce(c.rolled, 0), c.cube
@@ -183,6 +190,21 @@ SET count = count + excluded.count, weighted = weighted + excluded.weighted,
 UPDATE cluster_counters SET hours = x'' WHERE day < ?1 AND hours <> x'';
 
 -- === reading =====================================================================================
+
+-- The heft of the stack that so many (?2) are before.
+-- name: heft_floor
+SELECT heft FROM stacks WHERE cluster_id = ?1 AND heft > 0
+ORDER BY heft DESC LIMIT 1 OFFSET ?2;
+
+-- name: stacks_heavy
+SELECT id, weighted FROM stacks WHERE cluster_id = ?1 AND heft > 0 AND heft >= ?2;
+
+-- name: stacks_light
+SELECT id, weighted FROM stacks INDEXED BY stacks_cluster
+WHERE cluster_id = ?1 AND heft = 0 AND count > 0 ORDER BY id LIMIT ?2;
+
+-- name: stack_weighs
+SELECT id, weighted FROM stacks WHERE id = ?1;
 
 -- name: cluster_rolled
 SELECT rolled FROM cluster_cubes WHERE cluster_id = ?1;

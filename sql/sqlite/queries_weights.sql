@@ -95,3 +95,6 @@ WHERE sa.report_id >= ?11 AND s.state <> 2 AND r.duration_ms > 0
 -- name: weights_stacks
 SELECT stack_id, raw, resolved FROM stack_data WHERE stack_id >= ?1 AND stack_id <= ?2
 ORDER BY stack_id;
+
+-- name: names_between
+SELECT id, value FROM names WHERE id >= ?1 AND id <= ?2;
