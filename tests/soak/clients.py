@@ -99,15 +99,15 @@ class Clients:
     # --- devices
 
     def some_reports(self, r, name):
-        """Most have a stack that was seen before. Others have one that was never seen, of a known cause:
-        those go with their last report. (A cause stays for ever, so there may not be ever more.)"""
+        """Most have a stack that was seen before. Others have one that was never seen, of known
+        frames and a known cause: it goes with its last report, while a cause stays for ever."""
         out = []
         for i in range(r.randint(1, 12)):
             what = r.random()
             one = report('known-%d' % r.randrange(300))
             if what > 0.98:
                 one['stack'] = [hex(0x100004000 + 4 * r.randrange(110))] + [
-                    hex(0x200000000 + 4 * r.randrange(1 << 17)) for _ in range(4)]
+                    hex(0x200000000 + 0x40 * r.randrange(200)) for _ in range(6)]
             one['id'] = '%s-%d' % (name, i)
             out.append(one)
         return out

@@ -15,11 +15,14 @@ DAYS_PER_S = 1 / 60
 SETTINGS = {'STALLSYM_RETENTION_REPORT_DAYS': '2', 'STALLSYM_RETENTION_IMAGE_SET_DAYS': '2',
             'STALLSYM_RETENTION_OBJECT_DAYS': '2', 'STALLSYM_ALERTS_ALLOW_PRIVATE': 'yes',
             'STALLSYM_ALERTS_INTERVAL_MS': '2000', 'STALLSYM_ALERTS_KEEP_DAYS': '2',
+            'STALLSYM_SYMBOLS_FRAME_CACHE': '2048', # as others of that size, full within minutes
             'STALLSYM_BACKUP_KEEP': '3', 'STALLSYM_CLUSTERS_EPOCH_STACKS_MIN': '10'}
 # How much the straight line through the last half may rise in it, in the column's unit.
 COLUMNS = {'s': None, 'day': None, 'rss_kb': 4096, 'anon_kb': 4096, 'fds': 3, 'threads': 1,
-           'db_kb': None, 'wal_kb': 16384, 'spool': 3, 'work': 2, 'cpu_s': None, 'reports': None,
+           'db_kb': None, 'wal_kb': None, 'spool': 3, 'work': 2, 'cpu_s': None, 'reports': None,
            'stacks': None, 'answers': None, 'refused': None, 'wrong': None}
+# Half of [storage] wal_high_bytes: then the writer empties the log, and keeps 64 MB for the next.
+WAL_KB_MAX = 512 * 1024 + 65536
 SHORT_S = 600 # below it nothing has settled: memory is printed, not judged
 
 
@@ -70,6 +73,9 @@ def judge(rows, seconds):
             ('ok' if ok else 'GROWS') if judged else 'too short to judge')
         if not ok:
             bad.append(column)
+    wal = max(row['wal_kb'] for row in rows)
+    yield 'wal_kb   %9d at most, %d allowed: %s' % (wal, WAL_KB_MAX, 'ok' if wal <= WAL_KB_MAX else 'GROWS')
+    bad += ['wal_kb'] if wal > WAL_KB_MAX else []
     assert not bad, 'grows: ' + ' '.join(bad)
 
 
