@@ -3,9 +3,10 @@
  *
  * What. One thread applies every change of the database. Ops wait in a bounded queue, in the order
  * of submission. The thread takes one op (blocking), opens a transaction, and applies ops as they
- * come out of the queue until the group holds `group_ops`, `group_ms` have passed or the queue is
+ * come out of the queue until the group holds `group_ops`, its time has passed or the queue is
  * empty; then it commits, and only then is anybody told. While one group is being synced the next
- * one gathers in the queue, so the size of a group adapts to the speed of the disk by itself.
+ * one gathers in the queue, and a group may take as long as the last commit took (`group_ms` at
+ * least, GROUP_MS_MAX at most), so its size adapts to the speed of the disk by itself.
  *
  * Who calls. The door (batches, uploads, tokens), the resolver, the indexer, housekeeping:
  * writer_submit() from any thread; writer_call() from any thread but this one.
@@ -17,8 +18,11 @@
  *
  * Overload. writer_is_busy() is what the door asks before it reads a body: the queue above its high
  * mark, or the write-ahead log above its own. The log cannot be reset while commits follow each
- * other closely, however often another thread checkpoints; above half of its high mark this thread
- * therefore stops between two groups and truncates it itself.
+ * other closely, however often another thread checkpoints: what a checkpoint has not copied yet is
+ * never nothing. This thread therefore copies the rest itself between two groups, once the log is
+ * RESET_SHARE of its high mark long, so that the next commit begins it anew; a long log makes every
+ * page that is not cached slower to find. Above half of the mark it also waits for readers, and
+ * truncates it.
  *
  * Locks. The queue's own; `lock` around the problem's text, never held while anything else is
  * taken. done() and the bells are called with no lock held. There is no lock order to get wrong.
@@ -38,6 +42,9 @@
 
 /* After a truncation that did not help (a reader holds the log) wait so long before the next. */
 #define TRUNCATE_PAUSE_MS 1000
+#define RESET_SHARE       16
+#define RESET_PAUSE_MS    500
+#define GROUP_MS_MAX      50
 
 struct writer {
     struct storage *storage;
@@ -49,7 +56,9 @@ struct writer {
     char op_problem[sizeof(((struct error *)NULL)->text)];
     struct write_op **group; /* `options.group_ops` places; the thread's own */
     size_t group_count;
-    int64_t truncate_after_ms; /* the thread's own */
+    int64_t commit_ms; /* of the last one; these three are the thread's own */
+    int64_t reset_after_ms;
+    int64_t truncate_after_ms;
     _Atomic uint64_t wal_bytes;
     pthread_mutex_t lock;
     char problem[sizeof(((struct error *)NULL)->text)];
@@ -171,8 +180,10 @@ static void tell_layouts(struct writer *w, const struct write_op *op)
 
 static bool group_is_open(const struct writer *w, int64_t started_ms)
 {
-    return w->group_count < w->options.group_ops &&
-           clock_mono_ms() - started_ms < w->options.group_ms;
+    int64_t ms = w->commit_ms < GROUP_MS_MAX ? w->commit_ms : GROUP_MS_MAX;
+    if (ms < w->options.group_ms || w->options.group_ms == 0)
+        ms = w->options.group_ms;
+    return w->group_count < w->options.group_ops && clock_mono_ms() - started_ms < ms;
 }
 
 /* Takes the next op that waits, without waiting for one. */
@@ -210,9 +221,11 @@ static enum err write_group(struct writer *w, struct error *err)
     apply(w, w->group[0]);
     while (group_is_open(w, started_ms) && take_next(w))
         apply(w, w->group[w->group_count - 1]);
+    const int64_t applied_ms = clock_mono_ms();
     rc = storage_commit(w->storage, err);
     if (rc != ERR_OK)
         storage_rollback(w->storage);
+    w->commit_ms = clock_mono_ms() - applied_ms;
     metrics_commit_ms(w->metrics, clock_mono_ms() - started_ms);
     return rc;
 }
@@ -221,9 +234,14 @@ static void keep_log_short(struct writer *w)
 {
     uint64_t bytes = storage_wal_bytes(w->storage);
     int64_t now_ms = clock_mono_ms();
+    struct error ignored; /* a failing disk shows itself at the next commit */
+    uint64_t left = bytes;
+    if (bytes > w->options.wal_high_bytes / RESET_SHARE && now_ms >= w->reset_after_ms) {
+        if (storage_checkpoint(w->storage, false, &left, &ignored) == ERR_OK)
+            bytes = left;
+        w->reset_after_ms = now_ms + RESET_PAUSE_MS;
+    }
     if (bytes > w->options.wal_high_bytes / 2 && now_ms >= w->truncate_after_ms) {
-        struct error ignored; /* a failing disk shows itself at the next commit */
-        uint64_t left = bytes;
         if (storage_checkpoint(w->storage, true, &left, &ignored) == ERR_OK)
             bytes = left;
         if (bytes > w->options.wal_high_bytes / 2)
