@@ -33,6 +33,13 @@ static double beta_fraction(double x, double a, double b)
     return h;
 }
 
+/* lgamma() writes the sign to a variable of all threads. */
+static double log_gamma(double x)
+{
+    int sign;
+    return lgamma_r(x, &sign);
+}
+
 double significance_beta(double x, double a, double b)
 {
     if (!(x > 0))
@@ -43,7 +50,7 @@ double significance_beta(double x, double a, double b)
     if (x > (a + 1) / (a + b + 2))
         return 1 - significance_beta(1 - x, b, a);
     const double front =
-        exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)) / a;
+        exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log1p(-x)) / a;
     return front * beta_fraction(x, a, b);
 }
 

@@ -148,6 +148,7 @@ struct buf *http_reply(struct http_request *r, int status, const char *content_t
     r->reply.status = status;
     r->reply.content_type = content_type;
     r->reply.gzipped = false;
+    r->reply.borrowed = NULL;
     buf_clear(&r->reply.body);
     return &r->reply.body;
 }

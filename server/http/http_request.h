@@ -44,6 +44,8 @@ struct http_reply {
     int status; /* 0: none yet */
     const char *content_type;
     struct buf body;
+    const char *borrowed; /* instead of the body: static bytes; NULL */
+    size_t borrowed_len;
     int fd; /* the body is this file; -1 */
     uint64_t fd_size;
     const char *etag;          /* quoted */

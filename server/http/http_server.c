@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,6 +34,7 @@
 
 #define CONNECTION_MEMORY ((size_t)64 << 10) /* headers and read buffer of one connection */
 #define LISTEN_BACKLOG    1024
+#define UNSENT_BYTES      (128 << 10) /* of answers, that the kernel holds for one connection */
 #define LAST_ANSWERS_MS   1000
 
 /* 0.9.75 and 1.0.1 name the option that makes them strict differently. */
@@ -143,6 +146,9 @@ static struct MHD_Response *response_of(struct http_request *r)
             reply->fd = -1; /* the response closes it */
         return response;
     }
+    if (reply->borrowed)
+        return MHD_create_response_from_buffer(
+            reply->borrowed_len, (void *)(uintptr_t)reply->borrowed, MHD_RESPMEM_PERSISTENT);
     http_reply_pack(r);
     /* The bytes stay in the request, which outlives its answer. */
     return MHD_create_response_from_buffer(reply->body.len, reply->body.data,
@@ -318,7 +324,7 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *connection, c
         return MHD_YES;
     uint64_t bytes = 0;
     if (!http_request_aborted(r))
-        bytes = r->reply.fd >= 0 ? r->reply.fd_size : (uint64_t)r->reply.body.len;
+        bytes = r->reply.fd >= 0 ? r->reply.fd_size : r->reply.body.len + r->reply.borrowed_len;
     move_slot(connection, SLOT_ANSWERED, bytes);
     return answer(connection, r);
 }
@@ -363,11 +369,14 @@ __attribute__((format(printf, 2, 0))) static void on_log(void *cls, const char *
 
 static int listen_on(const struct addrinfo *ai)
 {
-    int one = 1;
+    int one = 1, unsent = UNSENT_BYTES;
     int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    /* The accepted sockets inherit it. Without, the kernel keeps megabytes for each client that asks
+     * and does not read. */
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
     if (bind(fd, ai->ai_addr, ai->ai_addrlen) == 0 && listen(fd, LISTEN_BACKLOG) == 0)
         return fd;
     int saved = errno;
