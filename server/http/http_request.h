@@ -108,6 +108,7 @@ struct http_request {
     size_t unread;  /* the same of door->unread */
     bool streams;   /* one of door->streams */
     bool body_done;
+    bool whole;  /* the library has said so */
     void *state; /* the route's own, in the arena */
 
     struct http_reply reply;

@@ -286,6 +286,16 @@ static bool broke_off(struct MHD_Connection *connection, const struct http_reque
     return info && recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
+/* A connection that is suspended while the library still means to read from it is read when it
+ * wakes, and a client that has shut down its sending side is then gone, answer or not. After one
+ * more round the library knows that the request is whole, and reads no more. */
+static bool goes_round(struct http_request *r)
+{
+    bool first = !r->whole;
+    r->whole = true;
+    return first && r->reply.status == 0 && (r->route->read || r->route->writes);
+}
+
 static void *on_target(void *cls, const char *target, struct MHD_Connection *connection)
 {
     struct http_server *s = cls;
@@ -313,6 +323,8 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *connection, c
         /* With TLS what is left of the body may be in its buffers. */
         if (step == STEP_READ && *upload_data_size == 0 && !s->tls && broke_off(connection, r))
             step = STEP_CLOSE;
+    } else if (goes_round(r)) {
+        return MHD_YES;
     } else {
         step = http_intake_end(r);
         if (step == STEP_WAIT)

@@ -229,6 +229,8 @@ def full_queue(d, ids):
             mine = ids.take(1)
             body = batch(mine)
             clients.append((Client(d, POST + b'Content-Length: %d\r\n\r\n' % len(body) + body), mine))
+            if len(clients) % 2: # no more to say, but still listening
+                clients[-1][0].socket.shutdown(socket.SHUT_WR)
         time.sleep(0.5)
         early = Client(d, POST + b'Expect: 100-continue\r\nContent-Length: 5000\r\n\r\n')
         refused(early.read(), 503)
