@@ -200,6 +200,7 @@ static enum err mem_apply(struct storage *base, struct write_op *op, struct erro
         [WRITE_CLUSTER_RULE] = mem_write_cluster_rule,
         [WRITE_CLUSTER_RULE_UNDO] = mem_write_cluster_rule_undo,
         [WRITE_EPOCH] = mem_write_epoch,
+        [WRITE_CLUSTER_CARRY] = mem_write_cluster_carry,
         [WRITE_CLUSTER_WORK] = mem_write_cluster_work,
         [WRITE_CONFIG] = mem_write_config,
         [WRITE_QUOTA] = mem_write_quota,

@@ -116,6 +116,18 @@ static uint64_t cluster_of_part(const struct mem_state *s, size_t app, const uin
     return 0;
 }
 
+/* Of the smallest alias that stood for the key. */
+static uint64_t cluster_of_alias(const struct mem_state *s, size_t app, const uint8_t *key)
+{
+    const struct mem_alias *best = NULL;
+    for (size_t i = 0; i < s->aliases_count; i++) {
+        const struct mem_alias *a = &s->aliases[i];
+        if (a->app == app && same(a->key, key) && (!best || a->alias < best->alias))
+            best = a;
+    }
+    return best ? best->cluster_id : 0;
+}
+
 enum err mem_read_cluster_rules(struct storage_reader *r, const char *bundle_id, bool undone,
                                 size_t limit, const char *cursor, struct arena *arena,
                                 struct cluster_rule_row **ret, size_t *ret_count,
@@ -138,7 +150,10 @@ enum err mem_read_cluster_rules(struct storage_reader *r, const char *bundle_id,
             (!undone && rule->row.undone_ms != INT64_MIN))
             continue;
         rows[n] = rule->row;
-        rows[n++].cluster_id = cluster_of_part(s, rule->app, rule->row.from);
+        rows[n].cluster_id = cluster_of_part(s, rule->app, rule->row.from);
+        if (!rows[n].cluster_id && rule->row.kind == CLUSTER_RULE_DEPTH)
+            rows[n].cluster_id = cluster_of_alias(s, rule->app, rule->row.from);
+        n++;
     }
     *ret = rows;
     *ret_count = n < limit ? n : limit;

@@ -378,6 +378,7 @@ enum err mem_write_rekey(struct mem_storage *m, struct write_op *op, struct erro
 enum err mem_write_cluster_rule(struct mem_storage *m, struct write_op *op, struct error *err);
 enum err mem_write_cluster_rule_undo(struct mem_storage *m, struct write_op *op, struct error *err);
 enum err mem_write_epoch(struct mem_storage *m, struct write_op *op, struct error *err);
+enum err mem_write_cluster_carry(struct mem_storage *m, struct write_op *op, struct error *err);
 enum err mem_write_cluster_work(struct mem_storage *m, struct write_op *op, struct error *err);
 
 /* memory_write_store.c */

@@ -426,6 +426,71 @@ enum err mem_write_epoch(struct mem_storage *m, struct write_op *op, struct erro
     return rc;
 }
 
+/* --- carried -----------------------------------------------------------------------------------*/
+
+static struct mem_rule *rule_of(struct mem_state *s, uint64_t id)
+{
+    for (size_t i = 0; i < s->rules_count; i++) {
+        if (s->rules[i].row.id == id)
+            return &s->rules[i];
+    }
+    return NULL;
+}
+
+static bool may_stay(struct mem_state *s, size_t app, enum cluster_rule_kind kind,
+                     const struct op_carried *c, int64_t now_ms)
+{
+    if (kind == CLUSTER_RULE_APART)
+        return !same(c->from, c->into);
+    for (size_t i = 0; i < s->rules_count; i++) {
+        struct mem_rule *r = &s->rules[i];
+        if (r->app != app || !in_force(r, kind) || !same(r->row.from, c->from))
+            continue;
+        if (kind == CLUSTER_RULE_MERGE && r->row.by_hand)
+            return false;
+        r->row.undone_ms = now_ms;
+    }
+    return kind == CLUSTER_RULE_DEPTH || !same(mem_key_root(s, app, c->into), c->from);
+}
+
+static enum err carry(struct mem_storage *m, size_t app, const struct op_carried *c, int64_t now_ms,
+                      struct error *err)
+{
+    struct mem_state *s = m->work;
+    struct mem_rule *r = rule_of(s, c->rule_id);
+    if (!r || r->app != app || !r->row.by_hand || r->row.undone_ms != INT64_MIN)
+        return ERR_OK;
+    bool depth = r->row.kind == CLUSTER_RULE_DEPTH;
+    if (!c->again && same(r->row.from, c->from) && (depth || same(r->row.into, c->into)))
+        return ERR_OK;
+    if (!may_stay(s, app, r->row.kind, c, now_ms)) {
+        r->row.undone_ms = c->again ? r->row.undone_ms : now_ms;
+        return ERR_OK;
+    }
+    struct cluster_rule_row row = r->row;
+    memcpy(row.from, c->from, PART_KEY_SIZE);
+    if (!depth)
+        memcpy(row.into, c->into, PART_KEY_SIZE);
+    if (c->again)
+        return add_rule(m, app, &row, NULL, err);
+    for (size_t i = 0; i < s->aliases_count; i++) {
+        if (s->aliases[i].app == app && same(s->aliases[i].key, r->row.from))
+            memcpy(s->aliases[i].key, c->from, PART_KEY_SIZE);
+    }
+    r->row = row;
+    return ERR_OK;
+}
+
+enum err mem_write_cluster_carry(struct mem_storage *m, struct write_op *op, struct error *err)
+{
+    const struct op_cluster_carry *o = &op->u.cluster_carry;
+    size_t app = mem_app_of(m->work, o->bundle_id);
+    enum err rc = ERR_OK;
+    for (size_t i = 0; i < o->count && !rc; i++)
+        rc = carry(m, app, &o->items[i], o->now_ms, err);
+    return rc;
+}
+
 /* --- work ------------------------------------------------------------------------------------- */
 
 static bool forgotten(const struct mem_state *s, const struct mem_work *w)

@@ -101,6 +101,22 @@ struct op_epoch {
     int64_t now_ms;
 };
 
+/* WRITE_CLUSTER_CARRY: what people said of keys that no stack has any more, since the form of keys or
+ * the rules are others, is said of the keys that came out of them. The rule keeps its id and date. One
+ * that says nothing new (the two became one, or people said so already) is undone; a merge of the
+ * epoch's gives way. Applying it again changes nothing. */
+struct op_carried {
+    uint64_t rule_id; /* by hand, and in force; else nothing happens */
+    bool again;       /* one more of it: what it spoke of fell apart */
+    uint8_t from[PART_KEY_SIZE], into[PART_KEY_SIZE]; /* into: zeros for DEPTH */
+};
+struct op_cluster_carry {
+    const char *bundle_id;
+    const struct op_carried *items; /* of a rule: first the one that is not `again` */
+    size_t count;
+    int64_t now_ms;
+};
+
 enum cluster_work_kind {
     CLUSTER_WORK_ALIGN,     /* stacks follow rules that changed */
     CLUSTER_WORK_EPOCH,     /* the second stage, then as above */

@@ -61,7 +61,9 @@ struct cluster_rule_row {
     int64_t created_ms;
     int64_t undone_ms; /* INT64_MIN: in force */
     const char *from_title, *into_title;
-    uint64_t cluster_id; /* where stacks of `from` are now; 0: nowhere */
+    uint64_t
+        cluster_id; /* where stacks of `from` are now; of DEPTH, without any: where most of them
+                            went; 0: nowhere */
 };
 /* Newest first. `undone`: those that are undone, too. */
 enum err read_cluster_rules(struct storage_reader *r, const char *bundle_id, bool undone,

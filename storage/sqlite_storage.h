@@ -135,6 +135,8 @@ enum err sqlite_write_cluster_rule(struct sqlite_storage *s, struct write_op *op
 enum err sqlite_write_cluster_rule_undo(struct sqlite_storage *s, struct write_op *op,
                                         struct error *err);
 enum err sqlite_write_epoch(struct sqlite_storage *s, struct write_op *op, struct error *err);
+enum err sqlite_write_cluster_carry(struct sqlite_storage *s, struct write_op *op,
+                                    struct error *err);
 enum err sqlite_write_cluster_work(struct sqlite_storage *s, struct write_op *op,
                                    struct error *err);
 /* sqlite_stand_ins.c */

@@ -44,6 +44,7 @@ static apply_function *const apply_functions[] = {
     [WRITE_CLUSTER_RULE] = sqlite_write_cluster_rule,
     [WRITE_CLUSTER_RULE_UNDO] = sqlite_write_cluster_rule_undo,
     [WRITE_EPOCH] = sqlite_write_epoch,
+    [WRITE_CLUSTER_CARRY] = sqlite_write_cluster_carry,
     [WRITE_CLUSTER_WORK] = sqlite_write_cluster_work,
     [WRITE_CONFIG] = sqlite_write_config,
     [WRITE_QUOTA] = sqlite_write_quota,

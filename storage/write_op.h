@@ -322,6 +322,7 @@ enum write_op_kind {
     WRITE_ALERTS,
     WRITE_DELIVERY,
     WRITE_STAND_IN,
+    WRITE_CLUSTER_CARRY,
 };
 
 struct write_op {
@@ -369,6 +370,7 @@ struct write_op {
         struct op_alerts alerts;
         struct op_delivery delivery;
         struct op_stand_in stand_in;
+        struct op_cluster_carry cluster_carry;
     } u;
 };
 

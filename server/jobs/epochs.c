@@ -32,7 +32,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "server/jobs/epoch_learn.h"
+#include "server/jobs/epoch_carry.h"
 
 #define PAGE         128
 #define PAGE_ARENA   ((size_t)128 << 20)
@@ -265,6 +265,30 @@ static enum err learn(struct epochs *e, struct cluster_work_row *w, struct error
     return rc;
 }
 
+/* Before keys become others. */
+static enum err carry_over(struct epochs *e, struct cluster_work_row *w, struct error *err)
+{
+    struct cluster_app_row *apps = NULL;
+    size_t count = 0;
+    size_t carried = 0;
+    bool outdated = false;
+    struct arena arena;
+    char quoted[QUOTED_BYTES];
+    arena_init(&arena, WORK_ARENA);
+    enum err rc = read_cluster_apps(e->reader, rules_version(e->rules), &arena, &apps, &count, err);
+    for (size_t i = 0; i < count && !rc; i++)
+        outdated = outdated || (apps[i].outdated && strcmp(apps[i].bundle_id, w->bundle_id) == 0);
+    if (!rc && outdated)
+        rc = keyer_begin(e->keyer, e->rules, err);
+    if (!rc && outdated)
+        rc = epoch_carry(&e->tools, w->bundle_id, clock_wall_ms(), &carried, err);
+    if (!rc && carried > 0)
+        log_info("decisions about clusters carried over", "app=%s rules=%zu",
+                 log_quote(w->bundle_id, quoted, sizeof(quoted)), carried);
+    arena_done(&arena);
+    return rc;
+}
+
 static enum err do_work(struct epochs *e, struct cluster_work_row *w, struct error *err)
 {
     enum err rc = ERR_OK;
@@ -277,6 +301,8 @@ static enum err do_work(struct epochs *e, struct cluster_work_row *w, struct err
     }
     w->rules_version = rules_version(e->rules);
     rc = save(e, w, false, err);
+    if (!rc && w->after_id == 0)
+        rc = carry_over(e, w, err);
     if (!rc && w->phase == CLUSTER_PHASE_LEARN) {
         rc = learn(e, w, err);
         w->phase = CLUSTER_PHASE_ALIGN;

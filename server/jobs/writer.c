@@ -130,6 +130,7 @@ static bool makes_pending(const struct write_op *op)
     case WRITE_CLUSTER_RULE:
     case WRITE_CLUSTER_RULE_UNDO:
     case WRITE_EPOCH:
+    case WRITE_CLUSTER_CARRY:
     case WRITE_CLUSTER_WORK:
     case WRITE_CONFIG:
     case WRITE_QUOTA:

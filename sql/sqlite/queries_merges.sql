@@ -57,6 +57,18 @@ UPDATE cluster_rules SET undone_ms = ?2 WHERE id = ?1 AND undone_ms IS NULL;
 UPDATE cluster_rules SET undone_ms = ?2
 WHERE id = ?1 AND undone_ms IS NULL AND by_hand = 0 AND kind = 0;
 
+-- name: rule_carry
+UPDATE cluster_rules SET from_key = ?2, into_key = ?3 WHERE id = ?1;
+
+-- name: rule_carry_again
+INSERT INTO cluster_rules (app_id, kind, from_key, into_key, depth, by_hand, score, epoch,
+    created_ms, from_title, into_title)
+SELECT app_id, kind, ?2, ?3, depth, by_hand, score, epoch, created_ms, from_title, into_title
+FROM cluster_rules WHERE id = ?1;
+
+-- name: alias_carry
+UPDATE cluster_aliases SET key = ?3 WHERE app_id = ?1 AND key = ?2;
+
 -- name: rule_score
 UPDATE cluster_rules SET score = ?4
 WHERE app_id = ?1 AND from_key = ?2 AND into_key = ?3 AND kind = 0 AND by_hand = 0
@@ -159,8 +171,10 @@ ORDER BY weighted DESC, hash LIMIT 1 OFFSET ?2;
 -- name: rules_page
 SELECT r.id, a.bundle_id, r.kind, r.from_key, r.into_key, r.depth, r.by_hand, r.score, r.epoch,
     r.created_ms, r.undone_ms, r.from_title, r.into_title,
-    (SELECT s.cluster_id FROM stacks s
-     WHERE s.app_id = r.app_id AND s.part_key = r.from_key ORDER BY s.id LIMIT 1)
+    coalesce((SELECT s.cluster_id FROM stacks s
+         WHERE s.app_id = r.app_id AND s.part_key = r.from_key ORDER BY s.id LIMIT 1),
+        CASE WHEN r.kind = 2 THEN (SELECT l.cluster_id FROM cluster_aliases l
+         WHERE l.app_id = r.app_id AND l.key = r.from_key ORDER BY l.alias LIMIT 1) END)
 FROM cluster_rules r JOIN apps a ON a.id = r.app_id
 WHERE r.id < ?2 AND (?1 IS NULL OR a.bundle_id = ?1) AND (?3 <> 0 OR r.undone_ms IS NULL)
 ORDER BY r.id DESC LIMIT ?4;

@@ -344,6 +344,115 @@ void suite_hand_goes_first(struct suite *s)
     ck_assert_uint_eq(living(s, c), c);
 }
 
+static struct op_carried carried(uint64_t rule, const char *from, const char *into)
+{
+    struct op_carried c = {.rule_id = rule};
+    suite_key(from, c.from);
+    if (into)
+        suite_key(into, c.into);
+    return c;
+}
+
+static void carry(struct suite *s, const struct op_carried *items, size_t count)
+{
+    struct write_op *op = write_op_new(WRITE_CLUSTER_CARRY, OP_LIMIT);
+    op->u.cluster_carry = (struct op_cluster_carry){
+        .bundle_id = SUITE_APP, .items = items, .count = count, .now_ms = SUITE_NOW + DAY};
+    suite_apply(s, op);
+}
+
+static bool speaks_of(const struct cluster_rule_row *r, const char *from, const char *into)
+{
+    uint8_t key[PART_KEY_SIZE];
+    suite_key(from, key);
+    bool good = memcmp(r->from, key, sizeof(key)) == 0;
+    if (into)
+        suite_key(into, key);
+    else
+        memset(key, 0, sizeof(key));
+    return good && memcmp(r->into, key, sizeof(key)) == 0;
+}
+
+void suite_decisions_are_carried(struct suite *s)
+{
+    struct cluster_rule_row *r = NULL;
+    three_causes(s);
+    uint64_t a = id_of(s, "f128()"), b = id_of(s, "f129()"), c = id_of(s, "f131()");
+    uint64_t merged = merge(s, a, b);
+    merge(s, a, c);
+    rekey(s);
+    suite_apply(s, split_op(a, "f131()", 0));
+    suite_apply(s, split_op(a, "f128()", 2));
+    rekey(s);
+    ck_assert_uint_eq(rules(s, false, &r), 3);
+    uint64_t depth = r[0].id, apart = r[1].id;
+    ck_assert_int_eq(r[0].kind, CLUSTER_RULE_DEPTH);
+    ck_assert_int_eq(r[1].kind, CLUSTER_RULE_APART);
+
+    /* f129() fell apart. */
+    struct op_carried items[] = {
+        carried(merged, "g129()", "g128()"), carried(merged, "h129()", "g128()"),
+        carried(apart, "g131()", "g128()"), carried(depth, "g128()", NULL)};
+    items[1].again = true;
+    carry(s, items, 4);
+    for (int again = 0; again < 2; again++) {
+        ck_assert_uint_eq(rules(s, false, &r), 4);
+        ck_assert(speaks_of(&r[0], "h129()", "g128()") && r[0].by_hand);
+        ck_assert_str_eq(r[0].from_title, "f129()");
+        ck_assert_int_eq(r[0].created_ms, SUITE_NOW);
+        ck_assert(r[1].id == depth && speaks_of(&r[1], "g128()", NULL) && r[1].depth == 2);
+        ck_assert(r[2].id == apart && speaks_of(&r[2], "g131()", "g128()"));
+        ck_assert(r[3].id == merged && speaks_of(&r[3], "g129()", "g128()"));
+        ck_assert_int_eq(r[3].created_ms, SUITE_NOW);
+        carry(s, items, 1); /* once more */
+        carry(s, items + 2, 2);
+    }
+
+    /* What was not said by hand, is no more, or of another app: nothing happens. */
+    suite_apply(s, epoch_op("x", "y", 900000));
+    ck_assert_uint_eq(rules(s, false, &r), 5);
+    const struct op_carried none[] = {carried(r[0].id, "k", "l"), carried(4711, "k", "l")};
+    carry(s, none, 2);
+    undo(s, merged);
+    const struct op_carried gone = carried(merged, "k", "l");
+    carry(s, &gone, 1);
+    ck_assert_uint_eq(rules(s, false, &r), 4);
+    ck_assert(speaks_of(&r[0], "x", "y"));
+}
+
+void suite_decisions_that_say_nothing_new_end(struct suite *s)
+{
+    struct cluster_rule_row *r = NULL;
+    three_causes(s);
+    uint64_t a = id_of(s, "f128()"), b = id_of(s, "f129()"), c = id_of(s, "f131()");
+    uint64_t first = merge(s, a, b);
+    uint64_t second = merge(s, b, c); /* b is a by now */
+    rekey(s);
+
+    /* Both keys became one; then the two merges did. */
+    const struct op_carried same[] = {carried(first, "g()", "k()"), carried(second, "g()", "k()")};
+    suite_apply(s, epoch_op("g()", "z()", 900000));
+    carry(s, same, 2);
+    ck_assert_uint_eq(rules(s, false, &r), 1);
+    ck_assert(r[0].id == first && speaks_of(&r[0], "g()", "k()")); /* the epoch's gave way */
+    const struct op_carried one = carried(first, "k()", "k()");
+    carry(s, &one, 1);
+    ck_assert_uint_eq(rules(s, false, &r), 0);
+    rekey(s);
+    ck_assert_uint_eq(living(s, c), c);
+
+    /* A merge never makes a circle. */
+    b = id_of(s, "f129()"); /* its first id stands for g() since */
+    first = merge(s, a, b);
+    second = merge(s, c, a);
+    const struct op_carried circle[] = {carried(first, "g()", "k()"),
+                                        carried(second, "k()", "g()")};
+    carry(s, circle, 2);
+    ck_assert_uint_eq(rules(s, false, &r), 1);
+    ck_assert_uint_eq(r[0].id, first);
+    history_sums(s);
+}
+
 void suite_overlays_make_answers_late(struct suite *s)
 {
     struct error err = {0};

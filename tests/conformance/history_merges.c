@@ -84,6 +84,22 @@ static struct write_op *make_undo(struct history *h)
     return op;
 }
 
+static struct write_op *make_carry(struct history *h)
+{
+    struct write_op *op = new_op(WRITE_CLUSTER_CARRY);
+    struct op_carried *items = arena_array(op->arena, 3, sizeof(*items));
+    ck_assert_ptr_nonnull(items);
+    op->u.cluster_carry = (struct op_cluster_carry){
+        .bundle_id = app(h), .items = items, .count = 1 + history_draw(h, 3), .now_ms = h->now_ms};
+    for (size_t i = 0; i < 3; i++) {
+        items[i].rule_id = i && history_draw(h, 2) ? items[i - 1].rule_id : 1 + history_draw(h, 30);
+        items[i].again = i && items[i].rule_id == items[i - 1].rule_id;
+        random_key(h, items[i].from);
+        random_key(h, items[i].into);
+    }
+    return op;
+}
+
 static struct write_op *make_epoch(struct history *h)
 {
     struct write_op *op = new_op(WRITE_EPOCH);
@@ -229,7 +245,7 @@ static void rekey_both(struct history *h, struct suite *a, struct suite *b)
 
 void history_merges_step(struct history *h, struct suite *a, struct suite *b)
 {
-    uint32_t what = history_draw(h, 12);
+    uint32_t what = history_draw(h, 13);
     look_for_living(h, a);
     if (what < 3)
         apply_both(h, make_rule, a, b);
@@ -239,6 +255,8 @@ void history_merges_step(struct history *h, struct suite *a, struct suite *b)
         apply_both(h, make_epoch, a, b);
     else if (what < 8)
         apply_both(h, make_work, a, b);
+    else if (what < 9)
+        apply_both(h, make_carry, a, b);
     else
         rekey_both(h, a, b);
     history_sums(a);

@@ -141,6 +141,8 @@ extern const size_t suite_case_count;
     X(parts_set_apart)                                                                             \
     X(epochs_merge)                                                                                \
     X(hand_goes_first)                                                                             \
+    X(decisions_are_carried)                                                                       \
+    X(decisions_that_say_nothing_new_end)                                                          \
     X(overlays_make_answers_late)                                                                  \
     X(keys_made_anew)                                                                              \
     X(work_is_remembered)                                                                          \

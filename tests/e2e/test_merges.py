@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """What clusters are made of, through the real daemon: the labelled stacks sent as reports give the
 clusters of `stallsymd cluster`, in any order and across kills; merges and splits by hand, their rules
-and their undoing; re-clustering with other rules and back."""
+and their undoing; re-clustering with other rules and back; another form of keys.
+
+Covers: server/jobs/epoch_carry.c
+"""
 import collections, json, os, random, re, signal, sqlite3, subprocess, sys, tempfile, time
 from daemon import DATA, Daemon, PROGRAM, skip
 
@@ -414,7 +417,75 @@ def test_kept_apart(rows):
         assert rules[merge['from']]['into'] == merge['into']
 
 
+def as_of_another_form(d):
+    """The file as a program of another key form left it: every key another one, no overlay."""
+    db = sqlite3.connect(str(d.folder / 'data' / 'stallsym.db'))
+    db.create_function('other', 1, lambda key: key and bytes(b ^ 0x5a for b in key))
+    for table, column in (('stacks', 'part_key'), ('clusters', 'key'), ('cluster_aliases', 'key'),
+                          ('cluster_rules', 'from_key'), ('cluster_rules', 'into_key')):
+        db.execute('UPDATE %s SET %s = other(%s)' % (table, column, column))
+    db.execute("UPDATE clusters SET rules_version = 'of before'")
+    db.execute('DELETE FROM cluster_related')
+    db.execute('DELETE FROM cluster_overlays')
+    db.commit()
+    db.close()
+
+
+def test_new_key_form():
+    """Decisions are about keys; with another form of keys they are said anew of those that come out."""
+    with Daemon() as d:
+        rows = hand_rows() + [row('d1', 'read', 'Gamma.go()', 'Tap.now()', 'start'),
+                              row('d2', 'read', 'Gamma.go()', 'Key.now()', 'start'),
+                              row('e1', 'read', 'Delta.go()', 'Tap.now()', 'start')]
+        ids = [r['id'] for r in rows]
+        post(d, *reports_of(rows), HAND)
+        d.settle()
+        at = clusters_of(d, ids, HAND)
+        merge = write(d, 'POST', '/v1/clusters/merge', {'into': at['a1'], 'from': [at['b1']]})['rules'][0]
+        write(d, 'POST', '/v1/clusters/merge', {'into': at['d1'], 'from': [at['e1']]})
+        wait_for_work(d)
+        delta = [p['key'] for p in d.get('/v1/clusters/%d' % at['d1'])['parts'] if not p['own']]
+        apart = write(d, 'POST', '/v1/clusters/%d/split' % at['d1'], {'part': delta[0]})['rules'][0]
+        depth = write(d, 'POST', '/v1/clusters/%d/split' % at['c1'], {'depth': 2})['rules'][0]
+        wait_for_work(d)
+        decided = clusters_of(d, ids, HAND)
+        want = [['a1', 'a2', 'b1'], ['c1'], ['c2'], ['c3'], ['d1', 'd2'], ['e1']]
+        assert partition(decided) == want, partition(decided)
+        rules = d.all_items('/v1/clusters/rules?bundle_id=' + HAND)
+        assert {r['id']: r['kind'] for r in rules} == {merge: 'merge', apart: 'apart', depth: 'depth'}, rules
+        for forms in range(2):
+            d.stop()
+            as_of_another_form(d)
+            d.start()
+            recluster(d)
+            now = clusters_of(d, ids, HAND)
+            assert partition(now) == want, (forms, partition(now))
+            # Old ids answer, those with the most weight as themselves or as aliases.
+            led = {i: d.get('/v1/clusters/%d' % c)['id'] for i, c in decided.items()}
+            assert led == now, (decided, led, now)
+            assert check_sums(d, HAND) == len(ids)
+            after = d.all_items('/v1/clusters/rules?bundle_id=' + HAND)
+            # With the keys of the form of now, which is that of the beginning.
+            assert [dict(r, cluster_id=0) for r in after] == [dict(r, cluster_id=0) for r in rules]
+            assert {r['id']: r['cluster_id'] for r in after}[merge] == now['b1'], after
+            # Again, nothing is new.
+            recluster(d)
+            assert d.all_items('/v1/clusters/rules?bundle_id=' + HAND) == after
+            assert clusters_of(d, ids, HAND) == now
+            rules = after
+        # They can be undone as ever.
+        write(d, 'DELETE', '/v1/clusters/rules/%d' % merge, status=204)
+        write(d, 'DELETE', '/v1/clusters/rules/%d' % depth, status=204)
+        wait_for_work(d)
+        assert partition(clusters_of(d, ids, HAND)) == \
+            [['a1', 'a2'], ['b1'], ['c1', 'c2', 'c3'], ['d1', 'd2'], ['e1']]
+        assert check_sums(d, HAND) == len(ids)
+        d.stop()
+        check_file(d)
+
+
 test_by_hand()
+test_new_key_form()
 stacks = labelled()
 if stacks is None:
     print('skipped: labelled stacks, they are not there')
