@@ -253,6 +253,14 @@ struct storage_backend {
                                       struct cluster_findings *ret, struct error *err);
 };
 
+/* What is stored is damaged: that is no fault of whoever asks, as ERR_FORMAT would say. */
+static inline enum err read_blame(enum err rc, struct error *err)
+{
+    if (rc == ERR_FORMAT && err)
+        err->code = ERR_INTERNAL;
+    return rc == ERR_FORMAT ? ERR_INTERNAL : rc;
+}
+
 /* An answer from one snapshot: the backend's `call`, as in read_image(r, …), between read_begin and
  * read_end. */
 #define READ_WITHIN(r, err, call)                                                                  \
@@ -262,7 +270,7 @@ struct storage_backend {
             within_ = (r)->backend->call;                                                          \
             (r)->backend->read_end(r);                                                             \
         }                                                                                          \
-        within_;                                                                                   \
+        read_blame(within_, (err));                                                                \
     })
 /* ERR_INVALID outside of 1 to READ_LIMIT_MAX. */
 enum err read_limit_check(size_t limit, struct error *err);

@@ -137,7 +137,8 @@ START_TEST(a_reader_that_meets_damage_notes_it)
     enum err rc = read_tokens(r, &arena, &tokens, &count, &err);
     if (rc == ERR_OK) /* its page may be in memory */
         rc = read_uploads_waiting(r, &arena, &ids, &count, &err);
-    ck_assert_int_eq(rc, ERR_FORMAT);
+    ck_assert_int_eq(rc, ERR_INTERNAL);
+    ck_assert_int_eq(err.code, ERR_INTERNAL);
     ck_assert_int_eq(storage_trouble(s, NULL, 0), STORAGE_DAMAGED);
     turn_pages(path, PAGE * 2);
     ck_assert_int_eq(storage_check(s, yes, &asked, &err), ERR_OK);
