@@ -14,8 +14,11 @@
 #ifndef STALLSYM_STORAGE_SQLITE_MEMORY_H
 #define STALLSYM_STORAGE_SQLITE_MEMORY_H
 
-/* Pages that a savepoint has seen, up to this much in one piece; more goes to a file. */
-#define SQLITE_PIECE_BYTES (16 << 20)
+/* Pages that a savepoint has seen, up to this much in one piece, of which only what is written to is
+ * there. More is meant to go to a file, and cannot: the unix VFS of SQLite masks lengths of writes by
+ * 0x1ffff, so that a piece above 128 kB never gets there ("database or disk is full"). So much no op
+ * touches. */
+#define SQLITE_PIECE_BYTES (128 << 20)
 
 /* The process's settings, before its first connection; where they come too late SQLite's own hold. */
 void sqlite_memory_set(void);

@@ -291,15 +291,41 @@ static void put_child(struct call_tree *t, uint32_t node)
     t->children_count++;
 }
 
-/* The callee, or CALL_TREE_NONE. */
-static uint32_t known_child(const struct call_tree *t, uint32_t parent, uint32_t function)
+static int64_t weight_of(const struct call_node *n)
 {
-    uint32_t c = t->nodes[parent].first_child;
-    if (t->nodes[parent].child_count > CHILDREN_LISTED)
+    return n->value[0] + n->value[1];
+}
+
+/* The callee, or CALL_TREE_NONE. The first one is the heaviest of those that were walked to: most
+ * calls are of that one, and each look at another node waits for memory. */
+static uint32_t known_child(struct call_tree *t, uint32_t parent, uint32_t function)
+{
+    struct call_node *nodes = t->nodes;
+    const uint32_t first = nodes[parent].first_child;
+    uint32_t before = first;
+    if (first == CALL_TREE_NONE || nodes[first].function == function)
+        return first;
+    if (nodes[parent].child_count > CHILDREN_LISTED)
         return *child_slot(t, parent, function) - 1;
-    while (c != CALL_TREE_NONE && t->nodes[c].function != function)
-        c = t->nodes[c].next;
+    uint32_t c = nodes[first].next;
+    for (; c != CALL_TREE_NONE && nodes[c].function != function; c = nodes[c].next)
+        before = c;
+    if (c != CALL_TREE_NONE && weight_of(&nodes[c]) > weight_of(&nodes[first])) {
+        nodes[before].next = nodes[c].next;
+        nodes[c].next = first;
+        nodes[parent].first_child = c;
+    }
     return c;
+}
+
+/* Behind the first one. */
+static void link_child(struct call_tree *t, uint32_t parent, uint32_t child)
+{
+    struct call_node *nodes = t->nodes;
+    const uint32_t first = nodes[parent].first_child;
+    uint32_t *link = first == CALL_TREE_NONE ? &nodes[parent].first_child : &nodes[first].next;
+    nodes[child].next = *link;
+    *link = child;
 }
 
 /* With one more than can be walked all of them go into the table. */
@@ -329,11 +355,9 @@ static enum err find_child(struct call_tree *t, uint32_t parent, uint32_t functi
         if (rc != ERR_OK)
             return rc;
         c = (uint32_t)t->node_count++;
-        t->nodes[c] = (struct call_node){.function = function,
-                                         .parent = parent,
-                                         .first_child = CALL_TREE_NONE,
-                                         .next = t->nodes[parent].first_child};
-        t->nodes[parent].first_child = c;
+        t->nodes[c] = (struct call_node){
+            .function = function, .parent = parent, .first_child = CALL_TREE_NONE};
+        link_child(t, parent, c);
         if (++t->nodes[parent].child_count > CHILDREN_LISTED)
             put_child(t, c);
     }
@@ -394,7 +418,7 @@ static int compare_children(const void *a, const void *b, void *ctx)
     const struct call_tree *t = ctx;
     const struct call_node *x = &t->nodes[*(const uint32_t *)a];
     const struct call_node *y = &t->nodes[*(const uint32_t *)b];
-    int64_t vx = x->value[0] + x->value[1], vy = y->value[0] + y->value[1];
+    int64_t vx = weight_of(x), vy = weight_of(y);
     if (vx != vy)
         return vx > vy ? -1 : 1;
     const struct call_function *f = &t->functions[x->function], *g = &t->functions[y->function];

@@ -340,6 +340,27 @@ START_TEST(kill_minus_nine_loses_nothing_answered)
 }
 END_TEST
 
+/* An op may touch more pages than SQLite's own limit of a piece of memory, and succeeds. */
+START_TEST(large_ops_can_be_taken_back)
+{
+    static const char *const steps[] = {
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, data BLOB)",
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000) "
+        "INSERT INTO t SELECT i, zeroblob(3000) FROM n",
+        "BEGIN; SAVEPOINT op; UPDATE t SET data = zeroblob(2999)",
+        "ROLLBACK TO op; UPDATE t SET data = zeroblob(2998); RELEASE op; COMMIT",
+    };
+    struct suite s;
+    suite_open(&s, "sqlite");
+    sqlite3 *db = sqlite_of(s.storage)->conn.db;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+        ck_assert_msg(sqlite3_exec(db, steps[i], NULL, NULL, NULL) == SQLITE_OK, "%s: %s", steps[i],
+                      sqlite3_errmsg(db));
+    ck_assert_int_eq(number(s.path, "SELECT sum(length(data)) FROM t", NULL, 0), 8000 * 2998);
+    suite_close(&s);
+}
+END_TEST
+
 /* What will be found out about a report has its place, and goes with it. */
 START_TEST(findings_go_with_their_report)
 {
@@ -602,6 +623,7 @@ int main(void)
     tcase_add_test(tcase, tallies_of_an_older_file_are_counted);
     tcase_add_loop_test(tcase, kill_minus_nine_loses_nothing_answered, 0, 3);
     tcase_add_test(tcase, findings_go_with_their_report);
+    tcase_add_test(tcase, large_ops_can_be_taken_back);
     tcase_add_test(tcase, other_files_are_refused);
     tcase_add_test(tcase, a_folder_that_cannot_be_written);
     tcase_add_test(tcase, a_full_disk_loses_one_group);
