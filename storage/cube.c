@@ -239,12 +239,6 @@ static bool takes_build(const struct cube_filter *f, int64_t build_id)
     return !f->builds;
 }
 
-bool cube_filter_takes(const struct cube_filter *f, int64_t build_id, int64_t day, int kind)
-{
-    return day >= f->begin && day < f->end && (f->kind < 0 || f->kind == kind) &&
-           takes_build(f, build_id);
-}
-
 void cube_read(struct cube_reader *r, const void *data, size_t len, const struct cube_filter *f)
 {
     memset(r, 0, sizeof(*r));

@@ -80,7 +80,5 @@ struct cube_reader {
 
 void cube_read(struct cube_reader *r, const void *data, size_t len, const struct cube_filter *f);
 bool cube_next(struct cube_reader *r, struct cube_row *ret);
-/* Does the filter leave a report of this build, day and kind? */
-bool cube_filter_takes(const struct cube_filter *f, int64_t build_id, int64_t day, int kind);
 
 #endif

@@ -201,10 +201,6 @@ START_TEST(filters_leave_what_they_say)
     f.begin = 12;
     f.end = 13;
     ck_assert_int_eq(count_of(&c, &f), 9);
-    ck_assert(cube_filter_takes(&f, 9, 12, 1));
-    ck_assert(!cube_filter_takes(&f, 9, 13, 1));
-    ck_assert(!cube_filter_takes(&f, 8, 12, 1));
-    ck_assert(!cube_filter_takes(&f, 9, 12, 0));
     cube_done(&c);
 }
 END_TEST
