@@ -5,10 +5,15 @@
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 /* What malloc adds to it, and SQLite to what was asked for. */
 #define PIECE_MARGIN 4096
+/* What of the kept piece stays in memory: more than ops touch but for the rare large one. */
+#define PIECE_RESIDENT ((size_t)16 << 20)
+#define PAGE           ((uintptr_t)4096)
 
 static _Atomic(void *) kept;
 
@@ -23,11 +28,22 @@ static void *take(int size)
     return malloc((size_t)size);
 }
 
+/* The pages behind PIECE_RESIDENT go back to the system; their contents are nobody's any more. */
+static void shrink(void *p, size_t size)
+{
+    const uintptr_t from = ((uintptr_t)p + PIECE_RESIDENT + PAGE - 1) / PAGE * PAGE;
+    const uintptr_t end = ((uintptr_t)p + size) / PAGE * PAGE;
+    if (from < end)
+        (void)madvise((void *)from, end - from, MADV_DONTNEED);
+}
+
 static void give_back(void *p)
 {
     const size_t size = malloc_usable_size(p);
-    if (size >= SQLITE_PIECE_BYTES && size <= SQLITE_PIECE_BYTES + PIECE_MARGIN)
+    if (size >= SQLITE_PIECE_BYTES && size <= SQLITE_PIECE_BYTES + PIECE_MARGIN) {
+        shrink(p, size);
         p = atomic_exchange(&kept, p);
+    }
     free(p);
 }
 

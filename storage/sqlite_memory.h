@@ -7,7 +7,7 @@
  * instead. SQLite's own statistics of memory are off: they take one lock for all threads on every
  * allocation, and nobody reads them.
  *
- * Invariants: one piece is kept at most, of SQLITE_PIECE_BYTES.
+ * Invariants: one piece is kept at most, of SQLITE_PIECE_BYTES, of which 16 MB stay in memory.
  *
  * Threads: any. Memory: the process's.
  */

@@ -3,6 +3,7 @@
 
 #include <malloc.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/unit.h"
@@ -71,5 +72,34 @@ START_TEST(small_ones_grow_with_what_is_in_them)
 }
 END_TEST
 
-UNIT_MAIN("sqlite_memory", piece_is_used_again, kept_piece_is_not_given_for_more,
-          two_at_a_time_are_two, small_ones_grow_with_what_is_in_them)
+static long resident_pages(void)
+{
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    ck_assert(f && fscanf(f, "%*s %ld", &pages) == 1);
+    fclose(f);
+    return pages;
+}
+
+START_TEST(kept_piece_is_not_all_in_memory)
+{
+    sqlite_memory_set();
+    char *p = sqlite3_malloc(SQLITE_PIECE_BYTES);
+    ck_assert_ptr_nonnull(p);
+    memset(p, 1, SQLITE_PIECE_BYTES);
+    const long filled = resident_pages();
+    sqlite3_free(p);
+#ifndef __SANITIZE_ADDRESS__
+    ck_assert_int_lt(resident_pages(), filled - (SQLITE_PIECE_BYTES - (20 << 20)) / 4096);
+    p = sqlite3_malloc(SQLITE_PIECE_BYTES); /* and is as good as before */
+    memset(p, 2, SQLITE_PIECE_BYTES);
+    ck_assert_int_eq(p[SQLITE_PIECE_BYTES - 1], 2);
+    sqlite3_free(p);
+#endif
+    (void)filled;
+}
+END_TEST
+
+UNIT_MAIN("sqlite_memory", kept_piece_is_not_all_in_memory, piece_is_used_again,
+          kept_piece_is_not_given_for_more, two_at_a_time_are_two,
+          small_ones_grow_with_what_is_in_them)
