@@ -5,8 +5,9 @@
  * That errs in two ways, and both can be seen from all stacks together:
  *
  *   - a helper that many causes share (a lock with a closure, a database queue, a decoder) is learnt
- *     to be plumbing: several of its callers are themselves reached in several ways. Its cluster
- *     falls into parts, one for each frame behind the plumbing;
+ *     to be plumbing: several of its callers are themselves reached in several ways, and are no
+ *     routers, which call so many others that they are no causes. Its cluster falls into parts,
+ *     one for each frame behind the plumbing;
  *   - a cause inlined into its caller, a private helper on top of it, a signature that grew a
  *     parameter: the app frames of one part are those of another without the first one or two, and
  *     both call the same system function. The part with the longer stacks takes the other in.

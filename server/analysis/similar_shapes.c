@@ -6,6 +6,7 @@
 #define PLUMBING_BRANCHES 2 /* so many callers that are reached in several ways… */
 #define PLUMBING_WAYS     4 /* …with so many ways beyond the first of each together */
 #define PLUMBING_ROUNDS   8
+#define ROUTER_CALLEES    6 /* a router or dispatcher, no cause: it calls so many others */
 #define NO_FRAME          UINT32_MAX
 
 /* A frame, its caller and the caller's caller. */
@@ -165,9 +166,20 @@ static int compare_triples(const void *a, const void *b)
     return x->beyond == y->beyond ? 0 : x->beyond < y->beyond ? -1 : 1;
 }
 
+/* How many different frames each frame calls; `ret` holds a zero for each name. */
+static void count_callees(const struct triple *t, size_t n, uint32_t *ret)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || t[i].frame != t[i - 1].frame || t[i].caller != t[i - 1].caller)
+            ret[t[i].caller]++;
+    }
+}
+
 /* One frame's triples, sorted and each once: how many callers, and who if there is one alone; whether
- * the callers are causes, reached in several ways each. */
-static bool looks_shared(const struct triple *t, size_t n, uint32_t *ret_only_caller)
+ * the callers are causes, reached in several ways each. Without routers in mind every cause that a few
+ * of them lead to would look shared once enough stacks are known. */
+static bool looks_shared(const struct triple *t, size_t n, const uint32_t *callees,
+                         uint32_t *ret_only_caller)
 {
     size_t branches = 0;
     size_t ways = 0;
@@ -177,8 +189,10 @@ static bool looks_shared(const struct triple *t, size_t n, uint32_t *ret_only_ca
         while (k < n && t[k].caller == t[i].caller)
             k++;
         callers++;
-        branches += k - i >= 2;
-        ways += k - i - 1;
+        if (callees[t[i].caller] < ROUTER_CALLEES) {
+            branches += k - i >= 2;
+            ways += k - i - 1;
+        }
         i = k;
     }
     *ret_only_caller = callers == 1 ? t[0].caller : NO_FRAME;
@@ -240,18 +254,22 @@ static enum err learn_plumbing(struct arena *arena, struct shapes *s, struct err
 {
     struct triple *triples = arena_array(arena, s->count * SIMILAR_FRAMES + 1, sizeof(*triples));
     uint32_t *only_caller = arena_array(arena, s->name_count + 1, sizeof(*only_caller));
+    uint32_t *callees = arena_array(arena, s->name_count + 1, sizeof(*callees));
     s->plumbing = arena_array(arena, s->name_count + 1, sizeof(*s->plumbing));
-    if (!triples || !only_caller || !s->plumbing)
+    if (!triples || !only_caller || !callees || !s->plumbing)
         return no_memory(err);
-    for (size_t i = 0; i < s->name_count; i++)
+    for (size_t i = 0; i < s->name_count; i++) {
         only_caller[i] = NO_FRAME;
+        callees[i] = 0;
+    }
     size_t n = collect_triples(s, triples);
+    count_callees(triples, n, callees);
     for (size_t i = 0; i < n;) {
         size_t k = i;
         while (k < n && triples[k].frame == triples[i].frame)
             k++;
         uint32_t frame = triples[i].frame;
-        s->plumbing[frame] = looks_shared(&triples[i], k - i, &only_caller[frame]);
+        s->plumbing[frame] = looks_shared(&triples[i], k - i, callees, &only_caller[frame]);
         i = k;
     }
     /* what only plumbing of its own type calls is plumbing too */

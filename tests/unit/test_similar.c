@@ -182,6 +182,32 @@ START_TEST(a_cause_with_many_callers_is_no_plumbing)
 }
 END_TEST
 
+/* `causes` functions, each called by three routers that are reached in three ways each. */
+static size_t learnt_below_routers(int causes)
+{
+    char frames[128];
+    start();
+    for (int i = 0; i < causes; i++) {
+        for (int k = 0; k < 9; k++) {
+            snprintf(frames, sizeof(frames), "Store%d.load() < Router%d.open() < Entry%d.run()", i,
+                     k / 3, k % 3);
+            add_row("read", frames, 2);
+        }
+    }
+    compare();
+    size_t learnt = result.plumbing_count;
+    arena_done(&arena);
+    return learnt;
+}
+
+START_TEST(causes_below_routers_are_no_plumbing)
+{
+    ck_assert_uint_eq(learnt_below_routers(5), 5); /* five callees still make a cause */
+    ck_assert_uint_eq(learnt_below_routers(6), 0);
+    ck_assert_uint_eq(learnt_below_routers(12), 0);
+}
+END_TEST
+
 START_TEST(merges_do_not_chain)
 {
     start();
@@ -350,7 +376,8 @@ END_TEST
 
 UNIT_MAIN("similar", a_cause_inlined_into_its_caller, another_operation_is_another_cause,
           a_helper_on_top, a_parameter_more, shared_helpers_fall_apart,
-          a_cause_with_many_callers_is_no_plumbing, merges_do_not_chain,
-          between_two_causes_nothing_is_taken, what_all_stacks_share_is_no_evidence,
-          the_moment_of_a_system_stack, order_and_repetition_change_nothing,
-          nothing_and_what_is_never_merged, what_of_a_stack_is_compared)
+          a_cause_with_many_callers_is_no_plumbing, causes_below_routers_are_no_plumbing,
+          merges_do_not_chain, between_two_causes_nothing_is_taken,
+          what_all_stacks_share_is_no_evidence, the_moment_of_a_system_stack,
+          order_and_repetition_change_nothing, nothing_and_what_is_never_merged,
+          what_of_a_stack_is_compared)
