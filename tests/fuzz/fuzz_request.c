@@ -18,11 +18,11 @@ static void check_header(const char *value)
 static void check_json(const struct http_reply *reply)
 {
     json_error_t where;
-    json_t *o =
-        json_loadb(reply->body.data, reply->body.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, &where);
+    const char *text = reply->borrowed ? reply->borrowed : reply->body.data;
+    size_t len = reply->borrowed ? reply->borrowed_len : reply->body.len;
+    json_t *o = json_loadb(text, len, JSON_DECODE_ANY | JSON_ALLOW_NUL, &where);
     if (!o)
-        fprintf(stderr, "%s at %d: %.*s\n", where.text, where.position, (int)reply->body.len,
-                reply->body.data);
+        fprintf(stderr, "%s at %d: %.*s\n", where.text, where.position, (int)len, text);
     REQUIRE(o);
     if (reply->status >= 400)
         REQUIRE(json_integer_value(json_object_get(o, "status")) == reply->status);
