@@ -14,7 +14,10 @@ trap 'kill $(cat "$work/pids" 2>/dev/null) 2>/dev/null || true; rm -rf "$work" b
             -e "s|^make run &|build/stallsymd run -c conf/stallsymd.conf \& echo \$! >'$work/pids'|" \
             -e "s|build/run/|$work/data/|" \
             -e "s|build/stallsymd|'$STALLSYMD'|" \
-            -e "s|^curl -sS |curl -sS --fail-with-body |"
+            -e "s|^curl -sS |curl -sS --fail-with-body |" \
+            -e '/before\.ndjson/a\
+until curl -sS -H "Authorization: Bearer $STALLSYM_TOKEN" "$STALLSYM_URL/v1/stats" |\
+    jq -e ".pending_stacks == 0" >/dev/null; do sleep 0.1; done # the moment that README speaks of'
 } >"$work/script"
 grep -q 'upload.sh' "$work/script"
 STALLSYM_HTTP_PORT=$port STALLSYM_STORAGE_DIR=$work/data timeout 120 bash "$work/script" >"$work/out" 2>&1 ||
