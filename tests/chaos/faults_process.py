@@ -128,6 +128,8 @@ def child_killed(quick):
     with Daemon() as d:
         load = Load(d, 'killed', 1)
         load.end()
+        for id in load.uploads: # or the children of one of these are killed each time
+            wait_for(lambda: d.get('/v1/symbols/uploads/%s' % id)['state'] == 'indexed', 60)
         killed = 0
         for number in range(2 if quick else 6):
             data = DEMO.read_bytes() + b'killed %d' % number
