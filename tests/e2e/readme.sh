@@ -5,9 +5,15 @@
 set -eu
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 work=$(mktemp -d)
-trap 'kill $(cat "$work/pids" 2>/dev/null) 2>/dev/null || true; rm -rf "$work" build/index build/upload.sh' EXIT
+trap 'kill $(cat "$work/pids" 2>/dev/null) 2>/dev/null || true; rm -rf "$work"' EXIT
 {
-    echo 'set -eu'
+    cat <<'EOF'
+set -eu
+settled() { # the moment that README speaks of
+    until curl -sS -H "Authorization: Bearer $STALLSYM_TOKEN" "$STALLSYM_URL/v1/stats" |
+        jq -e '.pending_stacks == 0 and .pending_findings == 0' >/dev/null; do sleep 0.1; done
+}
+EOF
     # The daemon that README starts with `make run &`, reachable at the port of this test.
     awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' README.md |
         sed -e "s|http://127.0.0.1:8640|http://127.0.0.1:$port|" \
@@ -15,9 +21,8 @@ trap 'kill $(cat "$work/pids" 2>/dev/null) 2>/dev/null || true; rm -rf "$work" b
             -e "s|build/run/|$work/data/|" \
             -e "s|build/stallsymd|'$STALLSYMD'|" \
             -e "s|^curl -sS |curl -sS --fail-with-body |" \
-            -e '/before\.ndjson/a\
-until curl -sS -H "Authorization: Bearer $STALLSYM_TOKEN" "$STALLSYM_URL/v1/stats" |\
-    jq -e ".pending_stacks == 0" >/dev/null; do sleep 0.1; done # the moment that README speaks of'
+            -e "s#build/\(stalls\.svg\|upload\.sh\|index\)#$work/\1#g" \
+            -e 's|^sleep 1$|settled|' -e '/before\.ndjson/a settled'
 } >"$work/script"
 grep -q 'upload.sh' "$work/script"
 STALLSYM_HTTP_PORT=$port STALLSYM_STORAGE_DIR=$work/data timeout 120 bash "$work/script" >"$work/out" 2>&1 ||
