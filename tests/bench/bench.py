@@ -189,7 +189,7 @@ def main():
     subprocess.run([build / 'bench/bench_growth', program, '--batches', '200' if quick else '1000',
                     '--stored', stored, '--indexes', '100' if quick else '1000',
                     '--gigabytes', '0.2' if quick else '5', '--symbols', *app_objects()], check=True)
-    subprocess.run([build / 'bench/bench_storage', '40000' if quick else '200000'], check=True)
+    subprocess.run([build / 'bench/bench_storage', '40000' if quick else '600000'], check=True)
     subprocess.run([str(build / 'bench/bench_flame'), '10000' if quick else '100000'], check=True)
     reads = os.environ.get('STALLSYM_BENCH_READS', '50000' if quick else '1000000')
     subprocess.run([str(build / 'bench/bench_reads'), reads], check=True)
