@@ -209,34 +209,38 @@ VALUES (?1, ?2, ?3, ?4, 1, 0, 0, 0, 9223372036854775807, -9223372036854775808, ?
 -- name: stack_data_insert
 INSERT INTO stack_data (stack_id, frame_count, raw) VALUES (?1, ?2, ?3);
 
+-- What a row that is there already becomes when figures of the same kind are added to it; `hours`
+-- stand with counters.
+-- fragment: add_figures
+SET count = count + excluded.count, weighted = weighted + excluded.weighted,
+    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
+    hist = histogram_merge(hist, excluded.hist)
+
+-- fragment: add_hours
+-- include: add_figures
+    , hours = hours_merge(hours, count, weighted, stall_ms, above_ms, excluded.hours,
+        excluded.count, excluded.weighted, excluded.stall_ms, excluded.above_ms)
+
 -- name: counter_add
 INSERT INTO counters (stack_id, day, build_id, kind, count, weighted, stall_ms, hist, above_ms,
     hours)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
 ON CONFLICT (stack_id, day, build_id, kind) DO UPDATE
-SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
-    hist = histogram_merge(hist, excluded.hist),
-    hours = hours_merge(hours, count, weighted, stall_ms, above_ms, excluded.hours, excluded.count,
-                        excluded.weighted, excluded.stall_ms, excluded.above_ms);
+-- include: add_hours;
 
 -- name: week_device_add
 INSERT INTO week_devices (stack_id, week, device_id, os_id, count, weighted, stall_ms, hist,
     above_ms)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 ON CONFLICT (stack_id, week, device_id, os_id) DO UPDATE
-SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
-    hist = histogram_merge(hist, excluded.hist);
+-- include: add_figures;
 
 -- name: week_page_add
 INSERT INTO week_pages (stack_id, week, page_id, build_id, count, weighted, stall_ms, hist,
     above_ms)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 ON CONFLICT (stack_id, week, page_id, build_id) DO UPDATE
-SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
-    hist = histogram_merge(hist, excluded.hist);
+-- include: add_figures;
 
 -- name: stack_add
 UPDATE stacks
@@ -451,11 +455,7 @@ INSERT INTO counters (stack_id, day, build_id, kind, count, weighted, stall_ms, 
 SELECT ?2, day, build_id, kind, count, weighted, stall_ms, hist, above_ms, hours FROM counters
 WHERE stack_id = ?1
 ON CONFLICT (stack_id, day, build_id, kind) DO UPDATE
-SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
-    hist = histogram_merge(hist, excluded.hist),
-    hours = hours_merge(hours, count, weighted, stall_ms, above_ms, excluded.hours, excluded.count,
-                        excluded.weighted, excluded.stall_ms, excluded.above_ms);
+-- include: add_hours;
 
 -- name: week_devices_fold
 INSERT INTO week_devices (stack_id, week, device_id, os_id, count, weighted, stall_ms, hist,
@@ -463,9 +463,7 @@ INSERT INTO week_devices (stack_id, week, device_id, os_id, count, weighted, sta
 SELECT ?2, week, device_id, os_id, count, weighted, stall_ms, hist, above_ms FROM week_devices
 WHERE stack_id = ?1
 ON CONFLICT (stack_id, week, device_id, os_id) DO UPDATE
-SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
-    hist = histogram_merge(hist, excluded.hist);
+-- include: add_figures;
 
 -- name: week_pages_fold
 INSERT INTO week_pages (stack_id, week, page_id, build_id, count, weighted, stall_ms, hist,
@@ -473,9 +471,7 @@ INSERT INTO week_pages (stack_id, week, page_id, build_id, count, weighted, stal
 SELECT ?2, week, page_id, build_id, count, weighted, stall_ms, hist, above_ms FROM week_pages
 WHERE stack_id = ?1
 ON CONFLICT (stack_id, week, page_id, build_id) DO UPDATE
-SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
-    hist = histogram_merge(hist, excluded.hist);
+-- include: add_figures;
 
 -- name: stack_fold
 UPDATE stacks

@@ -39,11 +39,7 @@ INSERT INTO cluster_counters (cluster_id, day, build_id, kind, count, weighted, 
     above_ms, hours)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
 ON CONFLICT (cluster_id, day, build_id, kind) DO UPDATE
-SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
-    hist = histogram_merge(hist, excluded.hist),
-    hours = hours_merge(hours, count, weighted, stall_ms, above_ms, excluded.hours, excluded.count,
-                        excluded.weighted, excluded.stall_ms, excluded.above_ms);
+-- include: add_hours;
 
 -- name: rolled_counters_take
 UPDATE cluster_counters
@@ -62,11 +58,7 @@ INSERT INTO cluster_counters (cluster_id, day, build_id, kind, count, weighted, 
 SELECT ?1, day, build_id, kind, count, weighted, stall_ms, hist, above_ms, hours FROM counters
 WHERE stack_id = ?2
 ON CONFLICT (cluster_id, day, build_id, kind) DO UPDATE
-SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
-    hist = histogram_merge(hist, excluded.hist),
-    hours = hours_merge(hours, count, weighted, stall_ms, above_ms, excluded.hours, excluded.count,
-                        excluded.weighted, excluded.stall_ms, excluded.above_ms);
+-- include: add_hours;
 
 -- name: rolled_counters_leave
 UPDATE cluster_counters AS r
@@ -86,20 +78,14 @@ INSERT INTO cluster_counters (cluster_id, day, build_id, kind, count, weighted, 
 SELECT ?1, c.day, c.build_id, c.kind, c.count, c.weighted, c.stall_ms, c.hist, c.above_ms, c.hours
 FROM stacks s CROSS JOIN counters c ON c.stack_id = s.id WHERE s.cluster_id = ?1
 ON CONFLICT (cluster_id, day, build_id, kind) DO UPDATE
-SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
-    hist = histogram_merge(hist, excluded.hist),
-    hours = hours_merge(hours, count, weighted, stall_ms, above_ms, excluded.hours, excluded.count,
-                        excluded.weighted, excluded.stall_ms, excluded.above_ms);
+-- include: add_hours;
 
 -- name: rolled_devices_add
 INSERT INTO cluster_devices (cluster_id, week, device_id, os_id, count, weighted, stall_ms, hist,
     above_ms)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 ON CONFLICT (cluster_id, week, device_id, os_id) DO UPDATE
-SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
-    hist = histogram_merge(hist, excluded.hist);
+-- include: add_figures;
 
 -- name: rolled_devices_take
 UPDATE cluster_devices
@@ -116,9 +102,7 @@ INSERT INTO cluster_devices (cluster_id, week, device_id, os_id, count, weighted
 SELECT ?1, week, device_id, os_id, count, weighted, stall_ms, hist, above_ms FROM week_devices
 WHERE stack_id = ?2
 ON CONFLICT (cluster_id, week, device_id, os_id) DO UPDATE
-SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
-    hist = histogram_merge(hist, excluded.hist);
+-- include: add_figures;
 
 -- name: rolled_devices_leave
 UPDATE cluster_devices AS r
@@ -135,18 +119,14 @@ INSERT INTO cluster_devices (cluster_id, week, device_id, os_id, count, weighted
 SELECT ?1, c.week, c.device_id, c.os_id, c.count, c.weighted, c.stall_ms, c.hist, c.above_ms
 FROM stacks s CROSS JOIN week_devices c ON c.stack_id = s.id WHERE s.cluster_id = ?1
 ON CONFLICT (cluster_id, week, device_id, os_id) DO UPDATE
-SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
-    hist = histogram_merge(hist, excluded.hist);
+-- include: add_figures;
 
 -- name: rolled_pages_add
 INSERT INTO cluster_pages (cluster_id, week, page_id, build_id, count, weighted, stall_ms, hist,
     above_ms)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 ON CONFLICT (cluster_id, week, page_id, build_id) DO UPDATE
-SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
-    hist = histogram_merge(hist, excluded.hist);
+-- include: add_figures;
 
 -- name: rolled_pages_take
 UPDATE cluster_pages
@@ -163,9 +143,7 @@ INSERT INTO cluster_pages (cluster_id, week, page_id, build_id, count, weighted,
 SELECT ?1, week, page_id, build_id, count, weighted, stall_ms, hist, above_ms FROM week_pages
 WHERE stack_id = ?2
 ON CONFLICT (cluster_id, week, page_id, build_id) DO UPDATE
-SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
-    hist = histogram_merge(hist, excluded.hist);
+-- include: add_figures;
 
 -- name: rolled_pages_leave
 UPDATE cluster_pages AS r
@@ -182,9 +160,7 @@ INSERT INTO cluster_pages (cluster_id, week, page_id, build_id, count, weighted,
 SELECT ?1, c.week, c.page_id, c.build_id, c.count, c.weighted, c.stall_ms, c.hist, c.above_ms
 FROM stacks s CROSS JOIN week_pages c ON c.stack_id = s.id WHERE s.cluster_id = ?1
 ON CONFLICT (cluster_id, week, page_id, build_id) DO UPDATE
-SET count = count + excluded.count, weighted = weighted + excluded.weighted,
-    stall_ms = stall_ms + excluded.stall_ms, above_ms = above_ms + excluded.above_ms,
-    hist = histogram_merge(hist, excluded.hist);
+-- include: add_figures;
 
 -- name: rolled_hours_drop
 UPDATE cluster_counters SET hours = x'' WHERE day < ?1 AND hours <> x'';
