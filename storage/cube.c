@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "storage/figures.h"
 
 #define FULL      0x80
@@ -45,15 +46,10 @@ static size_t position(const struct cube *c, const struct cube_row *row)
 
 static bool make_room(struct cube *c)
 {
-    if (c->count < c->cap)
-        return true;
-    const size_t cap = c->cap ? c->cap * 2 : 32;
-    struct cube_row *rows = realloc(c->rows, cap * sizeof(*rows));
-    if (!rows)
-        return false;
-    c->rows = rows;
-    c->cap = cap;
-    return true;
+    struct cube_row *rows = vec_grown(c->rows, &c->cap, c->count + 1, sizeof(*rows));
+    if (rows)
+        c->rows = rows;
+    return rows != NULL;
 }
 
 /* Sums of damaged bytes may be any. */

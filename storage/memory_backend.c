@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/vec.h"
 #include "storage/memory_alerts.h"
 #include "storage/memory_config.h"
 #include "storage/memory_life.h"
@@ -15,14 +16,10 @@
 
 void *mem_add_row(void **rows, size_t *count, size_t *cap, size_t size)
 {
-    if (*count == *cap) {
-        size_t more = *cap ? *cap * 2 : 16;
-        void *grown = realloc(*rows, more * size);
-        if (!grown)
-            return NULL;
-        *rows = grown;
-        *cap = more;
-    }
+    void *grown = vec_grown(*rows, cap, *count + 1, size);
+    if (!grown)
+        return NULL;
+    *rows = grown;
     void *row = (char *)*rows + (*count)++ * size;
     memset(row, 0, size);
     return row;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "storage/figures.h"
 #include "storage/frames_blob.h"
 #include "storage/sqlite_figures.h"
@@ -169,14 +170,10 @@ static enum err gather_end(struct gather *g, struct stack_weights *w, size_t fil
 
 static enum err gather_row(struct gather *g, sqlite3_stmt *st, struct error *err)
 {
-    if (g->count == g->room) {
-        size_t room = g->room ? g->room * 2 : 64;
-        struct weight_sample *items = realloc(g->items, room * sizeof(*items));
-        if (!items)
-            return error_set(err, ERR_NO_MEMORY, "no memory for samples");
-        g->items = items;
-        g->room = room;
-    }
+    struct weight_sample *items = vec_grown(g->items, &g->room, g->count + 1, sizeof(*items));
+    if (!items)
+        return error_set(err, ERR_NO_MEMORY, "no memory for samples");
+    g->items = items;
     g->report_id = sqlite3_column_int64(st, 0);
     g->of.stack_id = (uint64_t)sqlite3_column_int64(st, 1);
     g->of.weighted = sqlite3_column_int64(st, 2);

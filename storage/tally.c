@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/vec.h"
 #include "storage/storage_read.h"
 
 #define COUNT_MAX ((uint64_t)1 << 40) /* more is damage */
@@ -63,15 +64,10 @@ static void set_full(struct tally *t, enum tally_kind kind)
 
 static bool make_room(struct tally *t)
 {
-    if (t->count < t->cap)
-        return true;
-    const size_t cap = t->cap ? t->cap * 2 : 8;
-    struct tally_entry *entries = realloc(t->entries, cap * sizeof(*entries));
-    if (!entries)
-        return false;
-    t->entries = entries;
-    t->cap = cap;
-    return true;
+    struct tally_entry *entries = vec_grown(t->entries, &t->cap, t->count + 1, sizeof(*entries));
+    if (entries)
+        t->entries = entries;
+    return entries != NULL;
 }
 
 /* Days that no trend shows any more. */

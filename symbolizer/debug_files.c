@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "symbolizer/debug_info_model.h"
-#include "symbolizer/vec.h"
 
 #define FIRST_SLOTS    ((size_t)1024)
 #define DEBUG_PATH_MAX ((size_t)4096)

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "symbolizer/debug_info_model.h"
 #include "symbolizer/debug_pieces.h"
 #include "symbolizer/dwarf_walk.h"
 #include "symbolizer/symtab_fill.h"
-#include "symbolizer/vec.h"
 
 #define SYMBOL_TEXTS_MAX ((size_t)1 << 34)
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/vec.h"
+#include "base/vec.h"
 
 /* A function as its unit has it, with what decides between two of them. */
 struct claim {

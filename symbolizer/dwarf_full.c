@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/vec.h"
+#include "base/vec.h"
 
 static const char *const text_refused = "libdwarf cannot read a DIE";
 

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "base/vec.h"
 #include "symbolizer/dwarf_ranges.h"
-#include "symbolizer/vec.h"
 
 static bool reserve(struct debug_unit *u, size_t count)
 {

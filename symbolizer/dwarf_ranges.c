@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "symbolizer/vec.h"
+#include "base/vec.h"
 
 #define WORK_PER_RANGE ((uint64_t)16)
 

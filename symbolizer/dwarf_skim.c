@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/vec.h"
+#include "base/vec.h"
 
 #define ENTRIES_MAX ((size_t)UINT32_MAX - 1)
 

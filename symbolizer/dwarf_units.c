@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/vec.h"
+#include "base/vec.h"
 
 enum {
     DW_UT_compile = 0x01,

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "symbolizer/dwarf_inlines.h"
-#include "symbolizer/vec.h"
 
 #define FIRST_SLOTS ((size_t)1024)
 

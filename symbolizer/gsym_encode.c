@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "symbolizer/gsym_format.h"
-#include "symbolizer/vec.h"
 
 /* Line deltas that a special opcode can carry; 15 leave address deltas up to 15 beside them. */
 #define LINE_WINDOW      15

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "symbolizer/debug_info.h"
 #include "symbolizer/gsym_write.h"
-#include "symbolizer/vec.h"
 
 #define INDEX_NAME (UUID_TEXT_SIZE + 16) /* "UUID.65536.gsym" */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "symbolizer/vec.h"
+#include "base/vec.h"
 
 #define FIRST_SLOTS ((size_t)1024)
 #define BYTES_MAX   ((uint64_t)UINT32_MAX)

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/vec.h"
 #include "symbolizer/index_run.h"
-#include "symbolizer/vec.h"
 
 #define WINDOW    ((size_t)256 << 10)
 #define TEMP_NAME "object.tmp"

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/key_set.h"
-#include "symbolizer/vec.h"
+#include "base/vec.h"
 
 struct map_row {
     struct uuid uuid; /* of the binary that was built */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/vec.h"
+#include "base/vec.h"
 
 /* First symbol at or behind the address. */
 static size_t lower_bound(const struct symtab *t, uint64_t address)

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/vec.h"
+
 struct entry {
     uint64_t app_id, version;
     struct arena *arena;
@@ -35,14 +37,10 @@ static struct entry *entry_for(struct overlays *o, uint64_t app_id)
         if (o->entries[i].app_id == app_id)
             return &o->entries[i];
     }
-    if (o->count == o->cap) {
-        size_t cap = o->cap ? 2 * o->cap : 16;
-        struct entry *grown = realloc(o->entries, cap * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        o->entries = grown;
-        o->cap = cap;
-    }
+    struct entry *grown = vec_grown(o->entries, &o->cap, o->count + 1, sizeof(*grown));
+    if (!grown)
+        return NULL;
+    o->entries = grown;
     o->entries[o->count] = (struct entry){.app_id = app_id};
     return &o->entries[o->count++];
 }

@@ -1,11 +1,11 @@
-/* Covers: symbolizer/string_table.c symbolizer/vec.c */
+/* Covers: symbolizer/string_table.c base/vec.c */
 #include "symbolizer/string_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/vec.h"
+#include "base/vec.h"
 #include "tests/support/unit.h"
 
 START_TEST(equal_texts_are_one)

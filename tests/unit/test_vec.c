@@ -1,4 +1,4 @@
-#include "symbolizer/vec.h"
+#include "base/vec.h"
 
 #include <stdint.h>
 

@@ -1,16 +1,16 @@
 /*
  * vec - room for one more element in a growing array.
  *
- * Purpose: the arrays of the DWARF reader and the index writer: pointer, count and capacity stay
- * plain members of whoever owns them.
+ * Purpose: arrays on the heap, of which pointer, count and capacity stay plain members of whoever
+ * owns them. (In an arena: arena_room().)
  *
  * Invariants: capacity grows by half, never past VEC_BYTES_MAX bytes. On failure the answer is NULL
  * and the old array is as it was.
  *
  * Threads: one owner. Memory: malloc; the owner frees.
  */
-#ifndef STALLSYM_SYMBOLIZER_VEC_H
-#define STALLSYM_SYMBOLIZER_VEC_H
+#ifndef STALLSYM_BASE_VEC_H
+#define STALLSYM_BASE_VEC_H
 
 #include <stddef.h>
 
