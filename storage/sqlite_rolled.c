@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/vec.h"
 #include "storage/hours.h"
 #include "storage/sqlite_dict.h"
 #include "storage/sqlite_rollup.h"
@@ -29,19 +30,6 @@ static int by_cluster(const void *a, const void *b)
     return (x->stack_id > y->stack_id) - (x->stack_id < y->stack_id);
 }
 
-static bool make_room(struct sqlite_reader *r)
-{
-    if (r->later_count < r->later_cap)
-        return true;
-    const size_t cap = r->later_cap ? r->later_cap * 2 : 256;
-    struct rolled_report *later = realloc(r->later, cap * sizeof(*later));
-    if (!later)
-        return false;
-    r->later = later;
-    r->later_cap = cap;
-    return true;
-}
-
 /* By cluster; the same until the read ends. */
 static enum err load(struct sqlite_reader *r, struct error *err)
 {
@@ -49,7 +37,7 @@ static enum err load(struct sqlite_reader *r, struct error *err)
     if (r->later_known)
         return ERR_OK;
     r->later_count = 0;
-    enum err rc = sql_get(&r->conn, SQL_SEQUENCE_GET, 0, &until, err, sql_text("rolled_report"));
+    enum err rc = sqlite_rolled_until(&r->conn, &until, err);
     if (rc)
         return rc;
     sqlite3_stmt *st = sql_start(&r->conn, SQL_REPORTS_AFTER, err, sql_int(until));
@@ -60,11 +48,14 @@ static enum err load(struct sqlite_reader *r, struct error *err)
             return rc;
         if (!row)
             break;
-        if (!make_room(r)) {
+        struct rolled_report *later =
+            vec_grown(r->later, &r->later_cap, r->later_count + 1, sizeof(*later));
+        if (!later) {
             sql_end(st);
             return error_set(err, ERR_NO_MEMORY, "no memory for an answer");
         }
-        sqlite_rolled_report(st, &r->later[r->later_count++]);
+        r->later = later;
+        sqlite_rolled_report(st, &later[r->later_count++]);
     }
     if (r->later_count)
         qsort(r->later, r->later_count, sizeof(*r->later), by_cluster);
@@ -107,21 +98,10 @@ enum err sqlite_dict_named(struct sqlite_reader *r, int kind, const char *bundle
                            const char *value, const char *value2, struct row_list *ret,
                            struct error *err)
 {
-    sqlite3_stmt *st = sql_start(&r->conn, SQL_DICT_NAMED, err, sql_int(kind), sql_text(value),
-                                 sql_text(value2), sql_text(bundle_id));
-    if (!st)
-        return err->code;
-    for (bool row = true;;) {
-        enum err rc = sql_step(&r->conn, st, &row, err);
-        if (rc || !row)
-            return rc;
-        int64_t *id = row_list_add(ret, err);
-        if (!id) {
-            sql_end(st);
-            return ERR_NO_MEMORY;
-        }
-        *id = sqlite3_column_int64(st, 0);
-    }
+    return sqlite_rows(&r->conn,
+                       sql_start(&r->conn, SQL_DICT_NAMED, err, sql_int(kind), sql_text(value),
+                                 sql_text(value2), sql_text(bundle_id)),
+                       sqlite_fill_int, ret, err);
 }
 
 /* What the filter names. */
@@ -238,29 +218,23 @@ enum err sqlite_scan_later(struct sqlite_reader *r, enum read_source source, int
     struct later_filter filter;
     struct figure_row row;
     struct arena arena;
-    bool failed = false;
-    bool found = false;
-    const char *category = NULL;
+    const char **categories = NULL;
+    size_t count = 0;
     arena_init(&arena, (size_t)16 << 20);
     enum err rc = load(r, err);
     if (!rc)
         rc = make_filter(r, source, f, &arena, &filter, err);
-    sqlite3_stmt *st = rc ? NULL : sql_start(&r->conn, SQL_CATEGORY_OF, err, sql_int(cluster_id));
     if (!rc)
-        rc = st ? sql_step(&r->conn, st, &found, err) : err->code;
-    if (!rc && found) {
-        category = sql_column_text(st, 0, &arena, &failed);
-        sql_end(st);
-    }
-    if (!rc && failed)
-        rc = error_set(err, ERR_NO_MEMORY, "no memory for an answer");
+        rc = sqlite_row_array(&r->conn,
+                              sql_start(&r->conn, SQL_CATEGORY_OF, err, sql_int(cluster_id)),
+                              sqlite_fill_text, &arena, &categories, &count, err);
     for (size_t i = rc ? r->later_count : first_of(r, cluster_id);
          i < r->later_count && r->later[i].cluster_id == cluster_id && !rc; i++) {
         const struct rolled_report *later = &r->later[i];
         const uint8_t hour = (uint8_t)hours_of_day(later->adds.time_ms);
         if (!takes(&filter, later, source == READ_COUNTERS ? later->adds.day : later->adds.week))
             continue;
-        row_of(&later->adds, source, category, &hour, &row);
+        row_of(&later->adds, source, count ? categories[0] : NULL, &hour, &row);
         rc = visit(ctx, &row, err);
     }
     arena_done(&arena);

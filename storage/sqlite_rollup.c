@@ -59,31 +59,26 @@ static enum err no_memory(struct error *err)
 
 struct reports {
     struct rolled_report *items;
-    size_t count, cap;
+    size_t count;
 };
+
+static bool fill_report(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    (void)arena;
+    sqlite_rolled_report(st, row);
+    return true;
+}
 
 /* Reports of a statement's rows; `st` NULL: *err says why not. */
 static enum err reports_of(struct sqlite_storage *s, sqlite3_stmt *st, struct reports *ret,
                            struct error *err)
 {
-    if (!st)
-        return err->code;
-    for (bool row = true;;) {
-        enum err rc = sql_step(&s->conn, st, &row, err);
-        if (rc || !row)
-            return rc;
-        if (!arena_room(&s->scratch, (void **)&ret->items, ret->count, &ret->cap,
-                        sizeof(*ret->items))) {
-            sql_end(st);
-            return no_memory(err);
-        }
-        sqlite_rolled_report(st, &ret->items[ret->count++]);
-    }
+    return sqlite_row_array(&s->conn, st, fill_report, &s->scratch, &ret->items, &ret->count, err);
 }
 
-static enum err rolled_until(struct sqlite_storage *s, int64_t *ret, struct error *err)
+enum err sqlite_rolled_until(struct sql_conn *c, int64_t *ret, struct error *err)
 {
-    return sql_get(&s->conn, SQL_SEQUENCE_GET, 0, ret, err, sql_text("rolled_report"));
+    return sql_get(c, SQL_SEQUENCE_GET, 0, ret, err, sql_text("rolled_report"));
 }
 
 /* --- what stands with a cluster --------------------------------------------------------------- */
@@ -182,7 +177,7 @@ enum err sqlite_rollup(struct sqlite_storage *s, struct error *err)
     struct reports all = {0};
     struct fold tables;
     int64_t until = 0;
-    enum err rc = rolled_until(s, &until, err);
+    enum err rc = sqlite_rolled_until(&s->conn, &until, err);
     if (rc || until == s->next_report - 1)
         return rc;
     fold_init(&tables, &s->scratch);
@@ -209,7 +204,7 @@ enum err sqlite_rollup(struct sqlite_storage *s, struct error *err)
 enum err sqlite_rollup_due(struct sqlite_storage *s, struct error *err)
 {
     int64_t until = 0;
-    enum err rc = rolled_until(s, &until, err);
+    enum err rc = sqlite_rolled_until(&s->conn, &until, err);
     if (rc || s->next_report - 1 - until <= (int64_t)s->rollup_lag)
         return rc;
     arena_reset(&s->scratch);
@@ -323,7 +318,7 @@ enum err sqlite_rollup_move(struct sqlite_storage *s, int64_t stack_id, int64_t 
     enum err rc = sql_get(&s->conn, SQL_SEQUENCE_GET, 0, &first_new, err, sql_text("rolled_stack"));
     if (rc || stack_id >= first_new)
         return rc;
-    rc = rolled_until(s, &until, err);
+    rc = sqlite_rolled_until(&s->conn, &until, err);
     if (!rc)
         rc = reports_of(
             s,
@@ -352,7 +347,7 @@ enum err sqlite_rollup_move_report(struct sqlite_storage *s, int64_t report_id, 
     struct cube_row row;
     const int64_t places[2] = {from, to};
     int64_t until = 0;
-    enum err rc = rolled_until(s, &until, err);
+    enum err rc = sqlite_rolled_until(&s->conn, &until, err);
     if (rc || report_id > until)
         return rc;
     sqlite_rolled_cube_row(adds, &row);

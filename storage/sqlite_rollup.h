@@ -31,6 +31,9 @@ struct rolled_report {
 void sqlite_rolled_report(sqlite3_stmt *st, struct rolled_report *ret);
 void sqlite_rolled_cube_row(const struct fold_report *r, struct cube_row *ret);
 
+/* The last report that is rolled up. */
+enum err sqlite_rolled_until(struct sql_conn *c, int64_t *ret, struct error *err);
+
 /* All reports of now; sums of the group are written. */
 enum err sqlite_rollup(struct sqlite_storage *s, struct error *err);
 /* The same when there are more than `rollup_lag`. */
