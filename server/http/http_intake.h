@@ -6,9 +6,9 @@
  *
  * Invariants: refusals come as early as they can: framing, target, route, token, parameters, coding,
  * declared size, load; only then is the body read. A body that takes long to read is read by a
- * worker: a thread of the door is busy for some milliseconds at most. A refused body of at most DRAIN_BYTES is thrown
- * away and the connection lives on; a larger one ends it. A body slower than SLOT_BYTES_PER_S
- * (after the connection's time-out) ends it, too.
+ * worker: a thread of the door is busy for some milliseconds at most. A refused body of at most
+ * DRAIN_BYTES is thrown away and the connection lives on; a larger one ends it. A body slower than
+ * SLOT_BYTES_PER_S (after the connection's time-out) ends it, too.
  *
  * Threads: the door's. Memory: none of its own.
  */

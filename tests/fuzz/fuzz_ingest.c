@@ -5,9 +5,7 @@
  * each report of the body is either in the op or refused, once; stacks are what the reports refer
  * to; every text is UTF-8 without control characters; a refusal has a reason.
  */
-#include "base/utf8.h"
-#include "server/ingest/ingest.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/fuzz_body.h"
 
 #define REPORTS_MAX 200
 
@@ -22,13 +20,6 @@ static const struct ingest_limits limits = {
     .arena_bytes = (size_t)64 << 20,
 };
 
-static void check_text(const char *s)
-{
-    REQUIRE(s && utf8_valid(s, strlen(s)));
-    for (; *s; s++)
-        REQUIRE((unsigned char)*s >= 0x20 && *s != 0x7f);
-}
-
 static void check_stack(const struct op_batch *b, uint32_t stack, const void *addresses, size_t len)
 {
     REQUIRE(stack == NO_STACK || stack < b->stack_count);
@@ -40,7 +31,7 @@ static void check_report(const struct op_batch *b, const struct op_report *r)
     const char *const texts[] = {r->id,         r->version,  r->build, r->device,
                                  r->os_version, r->os_build, r->arch,  r->page};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        check_text(texts[i]);
+        require_text(texts[i]);
     REQUIRE(r->id[0] && r->weight >= 1 && r->duration_ms >= -1 && r->kind < REPORT_KINDS);
     REQUIRE(strlen(r->path) <= limits.path_bytes);
     REQUIRE(r->sample_count <= limits.samples && r->thread_count <= limits.threads);
@@ -63,7 +54,7 @@ static void check_stacks(const struct op_batch *b, struct arena *arena)
         REQUIRE(memcmp(hash, s->hash, sizeof(hash)) == 0);
     }
     for (size_t i = 0; i < b->image_count; i++)
-        check_text(b->images[i].name);
+        require_text(b->images[i].name);
 }
 
 static void check(const struct ingest_result *r)
@@ -73,7 +64,7 @@ static void check(const struct ingest_result *r)
     REQUIRE(total <= REPORTS_MAX && (r->op != NULL) == (r->reports > 0));
     for (size_t i = 0; r->op && i < r->op->u.batches.count; i++) {
         const struct op_batch *b = &r->op->u.batches.items[i];
-        check_text(b->bundle_id);
+        require_text(b->bundle_id);
         check_stacks(b, r->arena);
         for (size_t k = 0; k < b->report_count; k++) {
             check_report(b, &b->reports[k]);
@@ -86,36 +77,16 @@ static void check(const struct ingest_result *r)
     for (size_t i = 0; i < r->rejected_count; i++) {
         REQUIRE(r->rejected[i].index < total && !seen[r->rejected[i].index]);
         seen[r->rejected[i].index] = true;
-        check_text(r->rejected[i].path);
-        check_text(r->rejected[i].reason);
+        require_text(r->rejected[i].path);
+        require_text(r->rejected[i].reason);
     }
     for (size_t i = 0; i < r->dropped_count; i++) {
         REQUIRE(r->dropped[i].index < total && r->dropped[i].reason[0]);
-        check_text(r->dropped[i].path);
+        require_text(r->dropped[i].path);
     }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct ingest_result result;
-    struct error err = {.code = ERR_OK};
-    if (size < 1)
-        return 0;
-    const struct ingest_request request = {
-        .body = (const char *)data + 1,
-        .len = size - 1,
-        .media = data[0] & 1 ? INGEST_NDJSON : INGEST_JSON,
-        .bundle_id = data[0] & 2 ? "com.example.shop" : NULL,
-        .now_ms = 1796000000000,
-        .limits = &limits,
-    };
-    enum err rc = ingest_body(&request, &result, &err);
-    if (rc == ERR_OK) {
-        check(&result);
-        ingest_result_done(&result);
-    } else {
-        REQUIRE(rc == ERR_FORMAT || rc == ERR_INVALID || rc == ERR_LIMIT);
-        REQUIRE(err.code == rc && err.text[0]);
-    }
-    return 0;
+    return fuzz_body(data, size, &limits, ingest_body, check);
 }

@@ -9,10 +9,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/descriptors.h"
 #include "tests/support/fake_child.h"
 #include "tests/support/gsym_bytes.h"
 #include "tests/support/rig.h"
@@ -328,14 +328,10 @@ START_TEST(without_descriptors_nothing_is_decided)
     snprintf(path, sizeof(path), "%s/one", tools);
     snprintf(link, sizeof(link), "%s/link", tools);
     ck_assert_int_eq(symlink(path, link), 0);
-    int next = dup(0);
-    close(next);
-    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
-    struct rlimit none = {(rlim_t)next, before.rlim_max};
-    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    descriptors_take(&before);
     enum err rc = index_file_state(path, &a, &state, &err);
     enum err plain_rc = index_file_is_plain(path, &plain, &err);
-    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    descriptors_give(&before);
     ck_assert_int_eq(rc, ERR_IO);
     ck_assert_int_eq(state, INDEX_OUTDATED);
     ck_assert_int_eq(plain_rc, ERR_OK);

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/descriptors.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/unit.h"
 
@@ -50,22 +50,6 @@ static bool is_there(const char *name)
     return lstat(path, &st) == 0;
 }
 
-/* No descriptor is to be had: a folder cannot be read, so nothing in it removed. */
-static void take_descriptors(struct rlimit *before)
-{
-    int next = dup(0);
-    ck_assert_int_ge(next, 0);
-    close(next);
-    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, before), 0);
-    struct rlimit none = {(rlim_t)next, before->rlim_max};
-    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
-}
-
-static void give_descriptors(const struct rlimit *before)
-{
-    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, before), 0);
-}
-
 START_TEST(what_stays_is_tried_again)
 {
     struct rlimit before;
@@ -76,11 +60,11 @@ START_TEST(what_stays_is_tried_again)
     ck_assert(leftovers_remove(&left, "work/1-a")); /* it is gone */
     make_folder("2-b");
     make_folder("3-c");
-    take_descriptors(&before);
+    descriptors_take(&before); /* a folder cannot be read, so nothing in it removed */
     ck_assert(!leftovers_remove(&left, "work/2-b"));
     ck_assert(!leftovers_remove(&left, "work/3-c"));
     ck_assert_uint_eq(leftovers_retry(&left), 2);
-    give_descriptors(&before);
+    descriptors_give(&before);
     ck_assert(is_there("work/2-b"));
     ck_assert_uint_eq(leftovers_retry(&left), 0);
     ck_assert(!is_there("work/2-b"));
@@ -99,13 +83,13 @@ START_TEST(only_so_many_are_noted)
         snprintf(name, sizeof(name), "%d-a", i);
         make_folder(name);
     }
-    take_descriptors(&before);
+    descriptors_take(&before);
     for (int i = 0; i < LEFTOVERS_MAX + 2; i++) {
         snprintf(name, sizeof(name), "work/%d-a", i);
         ck_assert(!leftovers_remove(&left, name));
     }
     ck_assert_uint_eq(leftovers_retry(&left), LEFTOVERS_MAX);
-    give_descriptors(&before);
+    descriptors_give(&before);
     ck_assert_uint_eq(leftovers_retry(&left), 0);
     ck_assert(is_there("work/64-a"));
     ck_assert(!is_there("work/63-a"));

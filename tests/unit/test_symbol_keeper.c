@@ -6,12 +6,12 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "server/jobs/index_refit.h"
+#include "tests/support/descriptors.h"
 #include "tests/support/fake_child.h"
 #include "tests/support/gsym_bytes.h"
 #include "tests/support/rig.h"
@@ -483,16 +483,6 @@ static const char *script_of(uint8_t n, size_t functions, char out[1024])
     return out;
 }
 
-static void take_descriptors(struct rlimit *before)
-{
-    int next = dup(0);
-    ck_assert_int_ge(next, 0);
-    close(next);
-    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, before), 0);
-    struct rlimit none = {(rlim_t)next, before->rlim_max};
-    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
-}
-
 START_TEST(without_descriptors_nothing_is_decided)
 {
     const struct symbol_keeper_options o = {.check_ms = 0};
@@ -502,9 +492,9 @@ START_TEST(without_descriptors_nothing_is_decided)
     add(1, 1, 3, true, false, NULL, NOW); /* an index, no object */
     keep_index(1, 1, 3, true);
     damage(1);
-    take_descriptors(&before);
+    descriptors_take(&before);
     enum err rc = try_refit(1, &r);
-    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    descriptors_give(&before);
     ck_assert_int_eq(rc, ERR_IO);
     r = refit(1); /* now it is known */
     ck_assert_uint_eq(r.op.lost_count, 1);
