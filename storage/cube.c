@@ -152,7 +152,8 @@ bool cube_add(struct cube *c, const struct cube_row *more)
     return true;
 }
 
-bool cube_merge(struct cube *c, const struct cube *other)
+/* The floor first: a row of older days must not stand for days that are kept apart. */
+static bool merge(struct cube *c, const struct cube *other, bool takes)
 {
     bool ok = true;
     if (other->full)
@@ -163,9 +164,23 @@ bool cube_merge(struct cube *c, const struct cube *other)
         c->any = true;
         raise_floor(c, other->floor);
     }
-    for (size_t i = 0; i < other->count && ok; i++)
-        ok = cube_add(c, &other->rows[i]);
+    for (size_t i = 0; i < other->count && ok; i++) {
+        struct cube_row row = other->rows[i];
+        if (takes)
+            cube_negate(&row);
+        ok = cube_add(c, &row);
+    }
     return ok;
+}
+
+bool cube_merge(struct cube *c, const struct cube *other)
+{
+    return merge(c, other, false);
+}
+
+bool cube_take(struct cube *c, const struct cube *other)
+{
+    return merge(c, other, true);
 }
 
 static bool encode_row(const struct cube_row *row, int64_t day, struct buf *out)
@@ -323,9 +338,20 @@ bool cube_next(struct cube_reader *r, struct cube_row *ret)
     return false;
 }
 
+static const struct cube_filter all = {.begin = INT64_MIN, .end = INT64_MAX, .kind = -1};
+
+bool cube_is_damaged(const void *data, size_t len)
+{
+    struct cube_reader r;
+    struct cube_row row;
+    cube_read(&r, data, len, &all);
+    while (cube_next(&r, &row))
+        continue;
+    return r.damaged;
+}
+
 bool cube_add_encoded(struct cube *c, const void *data, size_t len)
 {
-    static const struct cube_filter all = {.begin = INT64_MIN, .end = INT64_MAX, .kind = -1};
     struct cube_reader r;
     struct cube_row row;
     bool ok = true;

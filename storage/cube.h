@@ -7,8 +7,9 @@
  *
  * Invariants: rows by build, day and kind, none that counts nothing once encoded. Days before `floor`
  * are one row (CUBE_OLDER) a build and kind: there are CUBE_DAYS days, fewer when they would be more
- * than CUBE_ROWS rows. Adding commutes; adding what was added before with the sign changed gives back
- * the sums that were there. A cube whose older days alone are too many rows is full for ever.
+ * than CUBE_ROWS rows, so that the floor may depend on the order in which rows came; the sums do not.
+ * Adding what was added before with the sign changed gives back the sums that were there. A cube whose
+ * older days alone are too many rows is full for ever.
  *
  * Threads: one owner. Memory: cube_done(); a reader borrows the bytes.
  */
@@ -50,7 +51,10 @@ bool cube_add(struct cube *c, const struct cube_row *row);
 /* Sums with the other sign: what is to be taken away. */
 void cube_negate(struct cube_row *row);
 bool cube_merge(struct cube *c, const struct cube *other);
+/* Takes away what is part of it. */
+bool cube_take(struct cube *c, const struct cube *other);
 bool cube_encode(const struct cube *c, struct buf *out);
+bool cube_is_damaged(const void *data, size_t len);
 /* Merges an encoded one in; false for damaged bytes and without memory. */
 bool cube_add_encoded(struct cube *c, const void *data, size_t len);
 

@@ -17,10 +17,5 @@ enum err read_app_names(struct storage_reader *r, struct arena *arena, const cha
 enum err read_new_stacks(struct storage_reader *r, const char *bundle_id, int32_t day,
                          struct new_stacks_row *ret, struct error *err)
 {
-    enum err rc = r->backend->read_begin(r, err);
-    if (rc)
-        return rc;
-    rc = r->backend->read_new_stacks(r, bundle_id, day, ret, err);
-    r->backend->read_end(r);
-    return rc;
+    return READ_WITHIN(r, err, read_new_stacks(r, bundle_id, day, ret, err));
 }

@@ -2,8 +2,8 @@
  * Reads of clusters.
  *
  * A list has three steps: which clusters the filter leaves, each with the value it is sorted by
- * (from the cached sums, from roll-ups or the counters, or from reports); the page; and the rows of the page
- * alone in full.
+ * (from the cached sums, from roll-ups or the counters, or from reports); the page; and the rows of
+ * the page alone in full.
  */
 #include <stdlib.h>
 #include <string.h>

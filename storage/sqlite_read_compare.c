@@ -1,4 +1,5 @@
-/* The reports of two versions, from the roll-ups of clusters or, when those cannot tell, the counters. */
+/* The reports of two versions, from the roll-ups of clusters; from the counters when those cannot
+ * tell. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -52,7 +52,10 @@ static enum err read_names(struct names *n, int64_t first, int64_t last, struct 
     sqlite3_stmt *st = sql_start(c, SQL_NAMES_BETWEEN, err, sql_int(first), sql_int(last));
     enum err rc = st ? ERR_OK : err->code;
     while (!rc && !(rc = sql_step(c, st, &row, err)) && row) {
-        const char **text = &n->texts[sqlite3_column_int64(st, 0)];
+        const int64_t id = sqlite3_column_int64(st, 0);
+        if ((rc = room_for_name(n, id, err)))
+            break;
+        const char **text = &n->texts[id];
         if (!*text)
             *text = sql_column_text(st, 1, n->arena, &failed);
         if (failed)
@@ -68,14 +71,12 @@ static enum err read_names(struct names *n, int64_t first, int64_t last, struct 
 static enum err read_name(struct names *n, int64_t id, const char **ret, struct error *err)
 {
     const bool single = n->reads++ < NAMES_SINGLE;
-    if (id <= 0 || id > INT64_MAX / 2 / (int64_t)sizeof(*n->texts))
+    if (id <= 0 || id > INT64_MAX - NAMES_BLOCK)
         return error_set(err, ERR_FORMAT, "a stored frame has a name that is not there");
     const int64_t first = single ? id : id & ~(int64_t)(NAMES_BLOCK - 1);
     const int64_t last = single ? id : first + NAMES_BLOCK - 1;
-    enum err rc = room_for_name(n, last, err);
-    if (!rc)
-        rc = read_names(n, first, last, err);
-    if (!rc && !n->texts[id])
+    enum err rc = read_names(n, first, last, err);
+    if (!rc && ((uint64_t)id >= n->count || !n->texts[id]))
         rc = error_set(err, ERR_FORMAT, "a stored frame has a name that is not there");
     if (!rc)
         *ret = n->texts[id];

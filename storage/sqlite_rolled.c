@@ -281,9 +281,7 @@ static enum err scan_cube(struct scan *s, int64_t id, const void *data, size_t l
     cube_read(&cube, data, len, &s->cubes);
     while (!rc && cube_next(&cube, &row))
         rc = s->want->visit(s->want->ctx, (uint64_t)id, &row, err);
-    if (!rc && cube.damaged)
-        rc = error_set(err, ERR_FORMAT, "the roll-up of cluster %lld is damaged", (long long)id);
-    *ret_known = !cube.unknown;
+    *ret_known = !cube.unknown && !cube.damaged;
     return rc;
 }
 

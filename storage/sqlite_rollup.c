@@ -104,11 +104,15 @@ static enum err place_get(struct sqlite_storage *s, int64_t cluster_id, struct p
     ret->stacks = sqlite3_column_int64(st, 0);
     ret->rolled = sqlite3_column_int(st, 1);
     const void *cube = sqlite3_column_blob(st, 2);
-    const bool ok = cube_add_encoded(&ret->cube, cube, (size_t)sqlite3_column_bytes(st, 2));
+    const size_t len = (size_t)sqlite3_column_bytes(st, 2);
+    bool ok = cube_add_encoded(&ret->cube, cube, len);
+    if (!ok && cube_is_damaged(cube, len)) {
+        /* It is derived, and reads can do without: as one that is full. */
+        cube_done(&ret->cube);
+        ret->cube.full = ok = true;
+    }
     sql_end(st);
-    return ok ? ERR_OK
-              : error_set(err, ERR_FORMAT, "the roll-up of cluster %lld is damaged",
-                          (long long)cluster_id);
+    return ok ? ERR_OK : no_memory(err);
 }
 
 static enum err place_set(struct sqlite_storage *s, const struct place *p, struct error *err)
@@ -288,17 +292,8 @@ static enum err move_cube(struct sqlite_storage *s, int64_t cluster_id, const st
                           bool leaves, bool *ret_rolled, struct error *err)
 {
     struct place p;
-    bool ok = true;
     enum err rc = place_get(s, cluster_id, &p, err);
-    for (size_t i = 0; i < moved->count && !rc && ok; i++) {
-        struct cube_row row = moved->rows[i];
-        if (leaves)
-            cube_negate(&row);
-        ok = cube_add(&p.cube, &row);
-    }
-    if (moved->full)
-        ok = ok && cube_merge(&p.cube, moved);
-    if (!rc && !ok)
+    if (!rc && !(leaves ? cube_take : cube_merge)(&p.cube, moved))
         rc = no_memory(err);
     if (!rc)
         rc = place_set(s, &p, err);

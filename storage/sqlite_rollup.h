@@ -11,7 +11,10 @@
  * than for each. A stack of which all reports are later (its id is at least `rolled_stack`) has
  * nothing there that could move. Retention rolls up what it would delete.
  *
- * Threads: the writer's. Memory: the storage's scratch arena.
+ * A cube that is damaged counts as full: it is derived, and reads do without.
+ *
+ * Threads: the writer's; rows of reports, the last rolled one and cube_sum those of the connection.
+ * Memory: the storage's scratch arena.
  */
 #ifndef STALLSYM_STORAGE_SQLITE_ROLLUP_H
 #define STALLSYM_STORAGE_SQLITE_ROLLUP_H

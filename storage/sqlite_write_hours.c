@@ -10,8 +10,10 @@ enum err sqlite_write_hours_expire(struct sqlite_storage *s, struct write_op *op
     if (!rc)
         rc = sql_get(&s->conn, SQL_HOURS_LAST_STACK, 0, &last, err, sql_int(after),
                      sql_int(o->max_stacks));
-    if (!rc && after == 0)
-        rc = sql_run(&s->conn, SQL_ROLLED_HOURS_DROP, err, sql_int(o->before_day));
+    /* Clusters in the same steps of ids, those behind the last stack's with the last. */
+    if (!rc)
+        rc = sql_run(&s->conn, SQL_ROLLED_HOURS_DROP, err, sql_int(after),
+                     sql_int(last ? last : INT64_MAX), sql_int(o->before_day));
     o->more = !rc && last != 0;
     if (rc || !last)
         return rc;

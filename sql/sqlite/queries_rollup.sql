@@ -163,7 +163,8 @@ ON CONFLICT (cluster_id, week, page_id, build_id) DO UPDATE
 -- include: add_figures;
 
 -- name: rolled_hours_drop
-UPDATE cluster_counters SET hours = x'' WHERE day < ?1 AND hours <> x'';
+UPDATE cluster_counters SET hours = x''
+WHERE cluster_id > ?1 AND cluster_id <= ?2 AND day < ?3 AND hours <> x'';
 
 -- === reading =====================================================================================
 

@@ -184,6 +184,45 @@ START_TEST(any_order_gives_the_same)
 }
 END_TEST
 
+/* A stack's cube may have lost days that its cluster's still has: they shrink by what is in them. */
+START_TEST(a_part_with_a_higher_floor_can_go_and_come)
+{
+    struct cube stack = {0}, from = {0}, to = {0};
+    struct buf out;
+    for (int32_t day = 1000; day < 1200; day++) {
+        for (int64_t build = 1; build <= 60; build++)
+            add(&stack, build, day, 0, 1);
+    }
+    for (int64_t build = 1; build <= 60; build++) {
+        for (int32_t day = 1000; day < 1200; day++) {
+            add(&from, build, day, 0, 1);
+            if (day < 1040)
+                add(&from, build, day, 1, 3);
+        }
+    }
+    add(&to, 1, 1199, 2, 5);
+    add(&to, 1, 1110, 2, 7);
+    ck_assert_int_gt(stack.floor, to.floor);
+    ck_assert_int_gt(stack.floor, from.floor);
+    ck_assert(cube_take(&from, &stack));
+    ck_assert(cube_merge(&to, &stack));
+    for (size_t i = 0; i < from.count; i++)
+        ck_assert_int_ge(from.rows[i].count, 0);
+    ck_assert_int_eq(count_of(&from, &all), (int64_t)60 * 40 * 3);
+    ck_assert_int_eq(count_of(&to, &all), (int64_t)60 * 200 + 12);
+    /* Nothing is missed in silence. */
+    ck_assert_int_eq(count_between(&to, 1110, INT64_MAX), -1);
+    ck_assert_int_ge(to.floor, stack.floor);
+    encode(&from, &out);
+    ck_assert(!cube_is_damaged(out.data, out.len));
+    ck_assert(cube_is_damaged(out.data, out.len - 1));
+    buf_done(&out);
+    cube_done(&stack);
+    cube_done(&from);
+    cube_done(&to);
+}
+END_TEST
+
 START_TEST(filters_leave_what_they_say)
 {
     static const int64_t builds[] = {2, 9};
@@ -267,5 +306,5 @@ START_TEST(damaged_bytes_are_refused)
 END_TEST
 
 UNIT_MAIN("cube", what_is_encoded_comes_back, nothing_is_no_bytes, what_was_added_can_be_taken_away,
-          old_days_become_one, any_order_gives_the_same, filters_leave_what_they_say,
-          there_is_a_cap, damaged_bytes_are_refused)
+          old_days_become_one, any_order_gives_the_same, a_part_with_a_higher_floor_can_go_and_come,
+          filters_leave_what_they_say, there_is_a_cap, damaged_bytes_are_refused)

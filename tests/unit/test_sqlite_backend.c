@@ -201,6 +201,14 @@ static void roll_up(struct suite *s)
     ck_assert_int_eq(storage_commit(s->storage, &err), ERR_OK);
 }
 
+static void run_sql(const char *path, const char *sql)
+{
+    sqlite3 *db;
+    ck_assert_int_eq(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
 /* The file as it was before tallies, to be brought up again. */
 static void forget_tallies(const char *path)
 {
@@ -212,10 +220,7 @@ static void forget_tallies(const char *path)
                               "ALTER TABLE cluster_totals DROP COLUMN tally;"
                               "ALTER TABLE cluster_totals DROP COLUMN stacks;"
                               "PRAGMA user_version = 8";
-    sqlite3 *db;
-    ck_assert_int_eq(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
+    run_sql(path, sql);
 }
 
 START_TEST(tallies_of_an_older_file_are_counted)
@@ -266,6 +271,29 @@ START_TEST(counters_add_up_after_any_history)
     roll_up(&b);
     ck_assert_uint_gt(check_rollups(b.path), 0);
     ck_assert_int_gt(number(b.path, "SELECT count(*) FROM cluster_counters", NULL, 0), 0);
+    history_done(&h);
+    suite_close(&a);
+    suite_close(&b);
+}
+END_TEST
+
+/* What is derived and cannot be read is done without: answers are the same, writing goes on. */
+START_TEST(damaged_cubes_are_done_without)
+{
+    struct suite a, b;
+    struct history h;
+    suite_open(&a, "memory");
+    suite_open(&b, "sqlite");
+    history_init(&h, 3000);
+    for (int step = 0; step < 60; step++)
+        history_step(&h, &a, &b);
+    roll_up(&b);
+    ck_assert_int_gt(number(b.path, "SELECT count(*) FROM cluster_cubes", NULL, 0), 1);
+    run_sql(b.path, "UPDATE cluster_cubes SET cube = substr(cube, 1, length(cube) - 1)");
+    for (int step = 0; step < 60; step++)
+        history_step(&h, &a, &b);
+    roll_up(&b);
+    check_whole(b.path);
     history_done(&h);
     suite_close(&a);
     suite_close(&b);
@@ -621,6 +649,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, counters_add_up_after_any_history, 0, 3);
     tcase_add_test(tcase, tallies_of_an_older_file_are_counted);
+    tcase_add_test(tcase, damaged_cubes_are_done_without);
     tcase_add_loop_test(tcase, kill_minus_nine_loses_nothing_answered, 0, 3);
     tcase_add_test(tcase, findings_go_with_their_report);
     tcase_add_test(tcase, large_ops_can_be_taken_back);
