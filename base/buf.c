@@ -41,6 +41,14 @@ char *buf_take(struct buf *b, size_t *ret_len)
     return data;
 }
 
+void buf_shorten(struct buf *b, size_t len)
+{
+    b->len = len;
+    b->failed = b->capped = false;
+    if (b->data)
+        b->data[len] = 0;
+}
+
 char *buf_reserve(struct buf *b, size_t len)
 {
     if (b->failed || len > b->limit - b->len) {

@@ -31,6 +31,8 @@ void buf_init(struct buf *b, size_t limit);
 void buf_done(struct buf *b);
 /* Empties it and forgets a failure; the memory stays. */
 void buf_clear(struct buf *b);
+/* Back to what it was at `len` bytes; a failure since is forgotten. */
+void buf_shorten(struct buf *b, size_t len);
 /* The bytes, to be freed with free(); the buffer is empty afterwards. NULL when nothing is there. */
 char *buf_take(struct buf *b, size_t *ret_len);
 

@@ -80,8 +80,9 @@ static void print_lists(struct jout *j, const struct ingest_result *result)
 static void print_dropped_stacks(struct buf *out, const struct write_op *op)
 {
     struct jout j = {.b = out};
+    const size_t end = out->len - 1;
     size_t listed = 0;
-    out->len--;
+    buf_shorten(out, end);
     j.comma = out->data[out->len - 1] != '[';
     for (size_t i = 0; i < op->u.batches.count; i++) {
         const struct op_batch *b = &op->u.batches.items[i];
@@ -93,6 +94,10 @@ static void print_dropped_stacks(struct buf *out, const struct write_op *op)
         }
     }
     buf_putc(out, ']');
+    if (out->failed) { /* the reports are stored: the list stays without them */
+        buf_shorten(out, end);
+        buf_putc(out, ']');
+    }
 }
 
 static void print_counts(struct jout *j, uint32_t accepted, uint32_t duplicates)

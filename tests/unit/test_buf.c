@@ -22,6 +22,28 @@ START_TEST(limit_sticks)
 }
 END_TEST
 
+/* What was appended since is taken back, a failure too; there is a NUL again. */
+START_TEST(goes_back)
+{
+    struct buf b;
+    buf_init(&b, 8);
+    ck_assert(buf_puts(&b, "[1,2]"));
+    buf_shorten(&b, 4);
+    ck_assert_str_eq(b.data, "[1,2");
+    ck_assert(!buf_puts(&b, ",3456"));
+    ck_assert(b.failed && b.capped);
+    buf_shorten(&b, 4);
+    ck_assert(!b.failed && !b.capped);
+    ck_assert(buf_putc(&b, ']'));
+    ck_assert_str_eq(b.data, "[1,2]");
+    buf_done(&b);
+    buf_init(&b, 8);
+    buf_shorten(&b, 0);
+    ck_assert_uint_eq(b.len, 0);
+    buf_done(&b);
+}
+END_TEST
+
 START_TEST(long_prints)
 {
     struct buf b;
@@ -91,4 +113,4 @@ START_TEST(json_strings)
 }
 END_TEST
 
-UNIT_MAIN("buf", limit_sticks, long_prints, leb128_round_trip, json_strings)
+UNIT_MAIN("buf", limit_sticks, goes_back, long_prints, leb128_round_trip, json_strings)
