@@ -278,16 +278,18 @@ static enum err find_current(const struct index_install *in, const struct uuid *
         !blob_store_object_index_path(in->blobs, uuid, rows[0].object_sha256, ret->path,
                                       sizeof(ret->path)))
         return ERR_OK;
-    enum index_state state = INDEX_ABSENT, linked = INDEX_ABSENT;
-    rc = index_file_state(link, uuid, &linked, err);
+    enum index_state state = INDEX_ABSENT;
     /* The row's own file, since the link may be ahead of the database after a crash. */
-    if (rc == ERR_OK)
-        rc = index_file_state(ret->path, uuid, &state, err);
-    if (state == INDEX_ABSENT) {
+    rc = index_file_state(ret->path, uuid, &state, err);
+    if (rc == ERR_OK && state == INDEX_ABSENT) {
         memcpy(ret->path, link, sizeof(link));
-        state = linked;
+        rc = index_file_state(link, uuid, &state, err);
+    } else if (rc == ERR_OK && access(link, F_OK) != 0) {
+        state = INDEX_ABSENT; /* nothing is in use */
+        if (errno != ENOENT)
+            rc = error_errno(err, errno, "cannot look at %s", link);
     }
-    ret->sound = linked != INDEX_ABSENT && state == INDEX_SOUND;
+    ret->sound = rc == ERR_OK && state == INDEX_SOUND;
     return rc;
 }
 

@@ -42,7 +42,7 @@ static enum err find_kept(const struct index_refit *in, struct candidate *c, str
         rc = index_file_state(path, &row->uuid, &state, err);
     if (rc == ERR_OK && state != INDEX_SOUND && row->current &&
         blob_store_index_path(in->blobs, &row->uuid, path, sizeof(path)) &&
-        readlink(path, target, sizeof(target)) < 0)
+        readlink(path, target, sizeof(target)) < 0 && errno == EINVAL) /* no link */
         rc = index_file_state(path, &row->uuid, &state, err);
     if (rc != ERR_OK)
         return rc;
@@ -166,8 +166,10 @@ static enum err make_in(const struct index_refit *in, const struct candidate *c,
     if (n < 0 || (size_t)n >= sizeof(path))
         return error_set(err, ERR_LIMIT, "the path of the work folder is too long");
     rc = index_file_check(path, ret, err);
-    if (err_is_passing(rc))
-        return error_set(err, rc == ERR_BUSY ? ERR_IO : rc, "%s", err->text);
+    if (err_is_passing(rc)) {
+        err->code = rc == ERR_BUSY ? ERR_IO : rc; /* BUSY is a stop's */
+        return err->code;
+    }
     if (rc == ERR_OK)
         rc = note_healing(in, damaged, &c->row->uuid, err);
     return rc == ERR_OK
