@@ -34,7 +34,7 @@ static double beta_fraction(double x, double a, double b)
 }
 
 /* lgamma() writes the sign to a variable of all threads. */
-static double log_gamma(double x)
+double significance_log_gamma(double x)
 {
     int sign;
     return lgamma_r(x, &sign);
@@ -49,8 +49,9 @@ double significance_beta(double x, double a, double b)
     /* The fraction is quick on the near side of the mean only. */
     if (x > (a + 1) / (a + b + 2))
         return 1 - significance_beta(1 - x, b, a);
-    const double front =
-        exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log1p(-x)) / a;
+    const double front = exp(significance_log_gamma(a + b) - significance_log_gamma(a) -
+                             significance_log_gamma(b) + a * log(x) + b * log1p(-x)) /
+                         a;
     return front * beta_fraction(x, a, b);
 }
 

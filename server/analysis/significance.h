@@ -46,6 +46,8 @@ double significance_dispersion(const double *counts, const double *exposures, si
  * answered wrongly. In the order of `p`. False without memory. */
 bool significance_adjust(const double *p, size_t n, double *ret_q);
 
+/* The logarithm of the gamma function of x > 0, without lgamma()'s global. */
+double significance_log_gamma(double x);
 /* The regularised incomplete beta function I_x(a, b); a, b > 0. */
 double significance_beta(double x, double a, double b);
 

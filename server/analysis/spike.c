@@ -3,19 +3,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "server/analysis/significance.h"
+
 #define CHANCE_MAX    1e-7 /* an hour, of one window */
 #define HOURS_A_DAY   24
 #define HOUR_MS       3600000.0
 #define SLOTS_AN_HOUR (3600000 / SPIKE_SLOT_MS)
 #define CELLS_MAX     (SPIKE_DAYS * 3)
 #define PRIOR         0.5 /* of a report: no baseline is exactly zero */
-
-/* lgamma() writes a global. */
-static double log_gamma(double x)
-{
-    int sign;
-    return lgamma_r(x, &sign);
-}
 
 double spike_tail(uint64_t count, double mean, double variance)
 {
@@ -27,9 +22,9 @@ double spike_tail(uint64_t count, double mean, double variance)
     bool poisson = variance <= mean * (1 + 1e-9);
     double size = poisson ? 0 : mean * mean / (variance - mean);
     double q = poisson ? 0 : (variance - mean) / variance;
-    double log_term = poisson ? k * log(mean) - mean - log_gamma(k + 1)
-                              : log_gamma(k + size) - log_gamma(size) - log_gamma(k + 1) +
-                                    size * log1p(-q) + k * log(q);
+    double log_term = poisson ? k * log(mean) - mean - significance_log_gamma(k + 1)
+                              : significance_log_gamma(k + size) - significance_log_gamma(size) -
+                                    significance_log_gamma(k + 1) + size * log1p(-q) + k * log(q);
     double term = exp(log_term);
     double sum = 0;
     for (uint64_t i = count; term > sum * 1e-12 && term > 0; i++) {

@@ -2,9 +2,9 @@
 
 #include "base/clock.h"
 
-#define OP_ARENA ((size_t)64 * 1024)
+#define OP_ARENA ((size_t)1024 * 1024)
 
-static struct write_op *new_op(enum write_op_kind kind, struct error *err)
+struct write_op *index_tell_op(enum write_op_kind kind, struct error *err)
 {
     struct write_op *op = write_op_new(kind, OP_ARENA);
     if (!op)
@@ -12,7 +12,7 @@ static struct write_op *new_op(enum write_op_kind kind, struct error *err)
     return op;
 }
 
-static enum err send(struct writer *w, struct write_op *op, struct error *err)
+enum err index_tell_send(struct writer *w, struct write_op *op, struct error *err)
 {
     enum err rc = writer_call(w, op, err);
     write_op_free(op);
@@ -22,7 +22,7 @@ static enum err send(struct writer *w, struct write_op *op, struct error *err)
 enum err index_tell_state(struct writer *w, uint64_t upload_id, enum upload_state state,
                           const char *reason, const struct installed *what, struct error *err)
 {
-    struct write_op *op = new_op(WRITE_UPLOAD_STATE, err);
+    struct write_op *op = index_tell_op(WRITE_UPLOAD_STATE, err);
     if (!op)
         return ERR_NO_MEMORY;
     op->u.upload_state = (struct op_upload_state){.id = upload_id,
@@ -31,7 +31,7 @@ enum err index_tell_state(struct writer *w, uint64_t upload_id, enum upload_stat
                                                   .slices = what ? what->slices : NULL,
                                                   .slice_count = what ? what->count : 0,
                                                   .now_ms = clock_wall_ms()};
-    return send(w, op, err);
+    return index_tell_send(w, op, err);
 }
 
 enum err index_tell_pending(struct writer *w, const struct uuid *uuids, size_t count,
@@ -39,7 +39,7 @@ enum err index_tell_pending(struct writer *w, const struct uuid *uuids, size_t c
 {
     if (count == 0)
         return ERR_OK;
-    struct write_op *op = new_op(WRITE_REPEND, err);
+    struct write_op *op = index_tell_op(WRITE_REPEND, err);
     enum err rc = ERR_OK;
     if (!op)
         return ERR_NO_MEMORY;
@@ -75,18 +75,18 @@ enum err index_tell_refits(struct writer *w, const struct uuid *uuids, size_t co
 {
     if (count == 0)
         return ERR_OK;
-    struct write_op *op = new_op(WRITE_REFIT, err);
+    struct write_op *op = index_tell_op(WRITE_REFIT, err);
     if (!op)
         return ERR_NO_MEMORY;
     op->u.refit = (struct op_refit){.uuids = uuids, .count = count, .all_users = damaged};
-    return send(w, op, err);
+    return index_tell_send(w, op, err);
 }
 
 enum err index_tell_refitted(struct writer *w, const struct refitted *r, struct error *err)
 {
-    struct write_op *op = new_op(WRITE_REFITTED, err);
+    struct write_op *op = index_tell_op(WRITE_REFITTED, err);
     if (!op)
         return ERR_NO_MEMORY;
     op->u.refitted = r->op;
-    return send(w, op, err);
+    return index_tell_send(w, op, err);
 }

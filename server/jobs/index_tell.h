@@ -21,6 +21,10 @@
 #include "server/jobs/index_refit.h"
 #include "server/jobs/writer.h"
 
+/* A change to be filled in, NULL without memory; and its way, which frees it. */
+struct write_op *index_tell_op(enum write_op_kind kind, struct error *err);
+enum err index_tell_send(struct writer *w, struct write_op *op, struct error *err);
+
 /* `what` NULL: no slices. */
 enum err index_tell_state(struct writer *w, uint64_t upload_id, enum upload_state state,
                           const char *reason, const struct installed *what, struct error *err);

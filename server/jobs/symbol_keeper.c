@@ -21,7 +21,6 @@
 #define QUICK_AT_ONCE    200 /* indexes opened in a step */
 #define WHOLE_AT_ONCE    2   /* indexes read whole in a step */
 #define WATCH_AT_ONCE    8   /* unfit ones found in a step */
-#define OP_ARENA         ((size_t)1024 * 1024)
 #define CURSOR_SIZE      128
 
 struct symbol_keeper {
@@ -57,22 +56,6 @@ void symbol_keeper_free(struct symbol_keeper *k)
     free(k);
 }
 
-/* Sends an op that `fill` was done with; frees it. */
-static enum err send(struct symbol_keeper *k, struct write_op *op, struct error *err)
-{
-    enum err rc = writer_call(k->parts.writer, op, err);
-    write_op_free(op);
-    return rc;
-}
-
-static struct write_op *new_op(enum write_op_kind kind, struct error *err)
-{
-    struct write_op *op = write_op_new(kind, OP_ARENA);
-    if (!op)
-        error_set(err, ERR_NO_MEMORY, "no memory for a change");
-    return op;
-}
-
 /* --- use -------------------------------------------------------------------------------------- */
 
 static enum err note_uses(struct symbol_keeper *k, int64_t wall_ms, struct error *err)
@@ -81,12 +64,12 @@ static enum err note_uses(struct symbol_keeper *k, int64_t wall_ms, struct error
         index_cache_take_used(k->parts.cache, k->uses + k->use_count, USES_MAX - k->use_count);
     if (k->use_count == 0)
         return ERR_OK;
-    struct write_op *op = new_op(WRITE_OBJECTS, err);
+    struct write_op *op = index_tell_op(WRITE_OBJECTS, err);
     if (!op)
         return ERR_NO_MEMORY;
     op->u.objects =
         (struct op_objects){.used = k->uses, .used_count = k->use_count, .now_ms = wall_ms};
-    enum err rc = send(k, op, err);
+    enum err rc = index_tell_send(k->parts.writer, op, err);
     if (rc == ERR_OK)
         k->use_count = 0;
     return rc;
@@ -97,7 +80,7 @@ static enum err note_uses(struct symbol_keeper *k, int64_t wall_ms, struct error
 static enum err drop_objects(struct symbol_keeper *k, const struct object_row *rows, size_t count,
                              struct error *err)
 {
-    struct write_op *op = new_op(WRITE_OBJECTS, err);
+    struct write_op *op = index_tell_op(WRITE_OBJECTS, err);
     if (!op)
         return ERR_NO_MEMORY;
     uint8_t(*shas)[SHA256_SIZE] = arena_array(op->arena, count, SHA256_SIZE);
@@ -114,7 +97,7 @@ static enum err drop_objects(struct symbol_keeper *k, const struct object_row *r
     }
     op->u.objects.dropped = (const uint8_t(*)[SHA256_SIZE])shas;
     op->u.objects.dropped_count = count;
-    rc = send(k, op, err);
+    rc = index_tell_send(k->parts.writer, op, err);
     if (rc == ERR_OK) {
         metrics_add(k->parts.metrics, METRIC_OBJECTS_DROPPED, (int64_t)count);
         log_info("objects dropped", "files=%zu bytes=%" PRIu64, count, bytes);
@@ -197,11 +180,11 @@ static enum err give_up(struct symbol_keeper *k, const struct open_upload_row *o
     enum err rc = read_open_upload(k->parts.reader, old->id, arena, &row, err);
     if (rc == ERR_NOT_FOUND || (rc == ERR_OK && row.touched_ms >= before_ms))
         return ERR_OK;
-    struct write_op *op = rc == ERR_OK ? new_op(WRITE_OPEN_DROP, err) : NULL;
+    struct write_op *op = rc == ERR_OK ? index_tell_op(WRITE_OPEN_DROP, err) : NULL;
     if (!op)
         return err->code;
     memcpy(op->u.open_drop.id, row.id, sizeof(row.id));
-    rc = send(k, op, err);
+    rc = index_tell_send(k->parts.writer, op, err);
     /* What became an ordinary upload is the indexer's. A file without a row goes at the next start. */
     if (rc == ERR_OK && row.upload_id == 0)
         rc = blob_store_remove_spool(k->parts.blobs, row.spool_file, err);
