@@ -256,10 +256,11 @@ static enum err died_by_signal(struct run *r, int sig, struct error *err)
         return error_set(err, ERR_LIMIT,
                          "indexing would write a file of more than %" PRIu64 " bytes",
                          c->file_bytes);
-    r->result->killed = sig == SIGKILL;
-    if (sig == SIGKILL)
-        return error_set(err, ERR_NO_MEMORY,
+    if (sig == SIGKILL) {
+        bool often = c->kills && child_kills_note(c->kills, c->sha256);
+        return error_set(err, often ? ERR_LIMIT : ERR_NO_MEMORY,
                          "the indexing process was killed; the machine may be short of memory");
+    }
     const char *name = sigdescr_np(sig);
     last_words(r, words, sizeof(words));
     return error_set(err, ERR_INTERNAL, "the indexing process was killed by signal %d (%s)%s%s",
@@ -369,6 +370,8 @@ enum err index_child_run(const struct index_child *child, struct arena *arena,
     close_fd(&pipes.out[1]);
     close_fd(&pipes.err[1]);
     rc = attend(r, err);
+    if (rc == ERR_OK && child->kills)
+        child_kills_forget(child->kills, child->sha256);
 out:
     close_fd(&pipes.out[1]);
     close_fd(&pipes.err[1]);

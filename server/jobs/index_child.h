@@ -21,6 +21,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "server/jobs/child_kills.h"
 #include "symbolizer/symbol_index.h"
 
 #define INDEX_LINE_MAX   65536
@@ -39,21 +40,21 @@ struct index_child {
     uint8_t sha256[SHA256_SIZE]; /* of the upload */
     bool nameless;               /* libraries without names are indexed, too */
     const char *maps_dir;        /* symbol maps that are known; NULL: none */
-    const char *known; /* file of digests whose objects are not indexed anew; NULL: none */
-    int stop_fd;       /* readable: end the child */
+    const char *known;         /* file of digests whose objects are not indexed anew; NULL: none */
+    int stop_fd;               /* readable: end the child */
+    struct child_kills *kills; /* of all runs; NULL: nobody counts */
 };
 
 struct index_child_result {
     struct slice_report *slices; /* what was told before the end, whatever the end was */
     size_t slice_count;
     struct symbol_index_totals totals;
-    bool killed; /* by the kernel, for want of memory, or by somebody's hand */
 };
 
 /* ERR_OK: it ended by itself and says that it indexed something. ERR_BUSY: stopped by `stop_fd`.
  * ERR_FORMAT, ERR_NOT_FOUND, ERR_LIMIT, ERR_INTERNAL: the upload is at fault (or too much); `err`
- * is the reason to store. ERR_IO, ERR_NO_MEMORY: the child could not be had, or was killed: try again
- * later. */
+ * is the reason to store. ERR_IO, ERR_NO_MEMORY: the child could not be had, or was killed (not yet
+ * CHILD_KILLS_MAX times in a row for this upload, which is ERR_LIMIT): try again later. */
 enum err index_child_run(const struct index_child *child, struct arena *arena,
                          struct index_child_result *ret, struct error *err);
 /* *ret: what is to be said of an upload beside its slices, `maps` (NULL: nothing) first; NULL:

@@ -14,7 +14,6 @@
 #include "server/jobs/index_restore.h"
 #include "server/jobs/index_tell.h"
 
-#define KILLS_MAX  4
 #define BATCH_FROM 16 /* slices, above which files are synced together */
 
 static void log_trouble(const char *msg, uint64_t upload_id, const struct error *err)
@@ -140,16 +139,6 @@ static enum err list_known(struct index_upload *u, const char *path, struct erro
     return rc;
 }
 
-/* The last word on an upload, or its turn comes again? */
-static bool is_verdict(struct index_upload *u, uint64_t id, enum err child_rc, bool killed)
-{
-    if (!killed)
-        return child_rc != ERR_OK && !err_is_passing(child_rc);
-    u->kills = u->killed_id == id ? u->kills + 1 : 1;
-    u->killed_id = id;
-    return u->kills == KILLS_MAX;
-}
-
 /* Is the uploaded file there? */
 static enum err find_upload(struct index_upload *u, const struct upload_row *row, char *path,
                             size_t size, bool *ret_there, struct error *err)
@@ -207,8 +196,8 @@ static enum err run_child(struct index_upload *u, const struct upload_row *row,
         rc = index_child_note(&told, maps, u->arena, &note, err);
     if (rc == ERR_OK)
         return finish_upload(u, row, work_dir, &told, note, err);
-    if (!is_verdict(u, row->id, child_rc, told.killed))
-        return rc;
+    if (child_rc == ERR_OK || err_is_passing(child_rc))
+        return rc; /* its turn comes again */
     struct error why = *err;
     return fail_upload(u, row, told.slices, told.slice_count, why.text, err);
 }

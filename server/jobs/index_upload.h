@@ -41,8 +41,6 @@ struct index_upload {
     struct index_child child; /* how it is run; but for the upload itself */
 
     /* Its own, from one upload to the next. */
-    uint64_t killed_id; /* whose child was killed last, and how often in a row */
-    unsigned kills;
     struct uuid owed[INDEX_UPLOAD_OWED_MAX]; /* whose stacks are still to be turned back */
     size_t owed_count;
 };

@@ -70,9 +70,10 @@ struct indexer {
     uint64_t failed_id;         /* the upload that had to wait last; the thread's own */
     unsigned failures;          /* rounds in a row in which something failed; the thread's own */
     struct index_upload upload; /* the thread's own */
-    struct uuid failed_uuid;    /* as failed_id, of refits */
-    char maps_dir[PATH_MAX];    /* the store's symbol maps */
-    int stop_fd;                /* an eventfd, readable once the indexer stops */
+    struct child_kills kills;
+    struct uuid failed_uuid; /* as failed_id, of refits */
+    char maps_dir[PATH_MAX]; /* the store's symbol maps */
+    int stop_fd;             /* an eventfd, readable once the indexer stops */
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -148,7 +149,7 @@ enum err indexer_wait_refits(struct indexer *x, void (*done)(void *ctx, enum err
 /* --- one refit -------------------------------------------------------------------------------- */
 
 /* How the child is run. */
-static struct index_child child_of(const struct indexer *x)
+static struct index_child child_of(struct indexer *x)
 {
     return (struct index_child){.program = x->options.program,
                                 .jobs = x->options.jobs,
@@ -158,6 +159,7 @@ static struct index_child child_of(const struct indexer *x)
                                 .wall_s = x->options.child_wall_s,
                                 .keep_objects = x->options.keep_objects,
                                 .maps_dir = x->maps_dir,
+                                .kills = &x->kills,
                                 .stop_fd = x->stop_fd};
 }
 
@@ -366,6 +368,7 @@ static void indexer_free(struct indexer *x)
     arena_free(x->arena);
     arena_free(x->wait_arena);
     waiters_done(&x->waiters);
+    child_kills_done(&x->kills);
     pthread_cond_destroy(&x->changed);
     pthread_mutex_destroy(&x->lock);
     pthread_mutex_destroy(&x->read_lock);
@@ -415,6 +418,7 @@ enum err indexer_start(struct storage *storage, struct writer *writer, struct bl
     pthread_mutex_init(&x->read_lock, NULL);
     thread_cond_init(&x->changed);
     waiters_init(&x->waiters);
+    child_kills_init(&x->kills);
     x->writer = writer;
     x->blobs = blobs;
     x->cache = cache;

@@ -307,6 +307,10 @@ START_TEST(a_killed_child_is_run_again)
     ck_assert_int_eq(row.state, UPLOAD_FAILED);
     ck_assert_str_eq(row.reason,
                      "the indexing process was killed; the machine may be short of memory");
+    /* Two that have their turns one after the other. */
+    uint64_t ids[] = {upload("kill -KILL $$ # 1"), upload("kill -KILL $$ # 2")};
+    ck_assert_int_eq(finish_in_the_end(ids[0]).state, UPLOAD_FAILED);
+    ck_assert_int_eq(finish_in_the_end(ids[1]).state, UPLOAD_FAILED);
     ck_assert(folder_is_empty("work"));
     ck_assert(folder_is_empty("spool"));
     teardown();

@@ -439,6 +439,8 @@ static enum err note_healing(void *ctx, const struct uuid *uuid, struct error *e
     return ERR_OK;
 }
 
+static struct child_kills kills; /* of the test that looks at them */
+
 static enum err try_refit(uint8_t n, struct refitted *ret)
 {
     struct layouts *layouts = rig.layouts;
@@ -453,6 +455,7 @@ static enum err try_refit(uint8_t n, struct refitted *ret)
                                              .file_bytes = 1 << 30,
                                              .cpu_s = 60,
                                              .wall_s = 60,
+                                             .kills = kills.counts.key_size ? &kills : NULL,
                                              .stop_fd = -1}};
     struct uuid u = uuid_of(n);
     arena_reset(&rig.arena);
@@ -482,6 +485,23 @@ static const char *script_of(uint8_t n, size_t functions, char out[1024])
              path, text, text, text);
     return out;
 }
+
+/* Once says nothing about the object; again and again it is lost, not tried for ever. */
+START_TEST(an_object_whose_child_is_killed)
+{
+    const struct symbol_keeper_options o = {.check_ms = 0};
+    struct refitted r;
+    setup(&o);
+    child_kills_init(&kills);
+    add(1, 1, 3, true, false, "kill -KILL $$", NOW);
+    for (int i = 1; i < CHILD_KILLS_MAX; i++)
+        ck_assert_int_eq(try_refit(1, &r), ERR_NO_MEMORY);
+    r = refit(1);
+    ck_assert_uint_eq(r.op.lost_count, 1);
+    child_kills_done(&kills);
+    teardown();
+}
+END_TEST
 
 START_TEST(without_descriptors_nothing_is_decided)
 {
@@ -629,5 +649,5 @@ UNIT_MAIN("symbol_keeper", objects_of_no_use_go, above_the_cap_the_longest_unuse
           the_patrol_finds_what_is_lost_and_what_is_damaged,
           the_best_that_can_be_had_comes_into_use, an_object_that_gives_nothing_is_lost,
           a_busy_machine_decides_nothing, what_is_used_is_looked_at_at_once,
-          a_failure_that_is_over_is_forgotten, without_descriptors_nothing_is_decided,
-          what_a_damaged_index_said_is_taken_back)
+          a_failure_that_is_over_is_forgotten, an_object_whose_child_is_killed,
+          without_descriptors_nothing_is_decided, what_a_damaged_index_said_is_taken_back)
