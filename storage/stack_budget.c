@@ -19,7 +19,7 @@ static bool let_samples_in(struct stack_budget *b, const struct op_report *r)
         wanted += *s == STACK_NEW;
         *s = *s == STACK_NEW ? STACK_ASKED_FOR : *s;
     }
-    bool may = wanted <= b->left;
+    bool may = wanted == 0 || wanted <= b->left;
     for (size_t i = 0; i < r->sample_count; i++) {
         enum stack_standing *s = &b->standing[r->samples[i].stack];
         *s = *s != STACK_ASKED_FOR ? *s : may ? STACK_KNOWN : STACK_NEW;
