@@ -12,8 +12,9 @@ $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(BENCH_SUPPORT) $(SUPPORT_OBJ) $(LIB
 bench-programs: $(BENCH_BIN)
 
 # Each figure beside its peer, in one run; see tests/bench/bench.py.
-.PHONY: bench bench-quick
-bench: $(BUILD)/stallsymd $(BENCH_BIN) fixtures
-	$(Q)python3 tests/bench/bench.py $(BUILD)
-bench-quick: $(BUILD)/stallsymd $(BENCH_BIN) fixtures
-	$(Q)python3 tests/bench/bench.py $(BUILD) --quick
+.PHONY: bench bench-quick bench-run
+bench bench-quick:
+	$(Q)docker/install-packages build demo test
+	$(Q)$(MAKE) --no-print-directory bench-run QUICK=$(if $(filter %-quick,$@),--quick)
+bench-run: $(BUILD)/stallsymd $(BENCH_BIN) fixtures
+	$(Q)python3 -B tests/bench/bench.py $(BUILD) $(QUICK)

@@ -7,7 +7,10 @@ $(FAULT_SHIM): tests/chaos/fault_shim.c
 	@echo "  CC      $<"
 	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -shared -fPIC -o $@ $< -ldl
 
-.PHONY: chaos
-chaos: $(BUILD)/stallsymd $(FAULT_SHIM)
-	$(Q)STALLSYMD=$(CURDIR)/$(BUILD)/stallsymd BUILD=$(CURDIR)/$(BUILD) PYTHONDONTWRITEBYTECODE=1 \
-	    python3 tests/chaos/chaos.py $(T)
+.PHONY: chaos chaos-run
+chaos:
+	$(Q)docker/install-packages build demo test
+	$(Q)$(MAKE) --no-print-directory chaos-run T="$(T)"
+chaos-run: $(BUILD)/stallsymd $(FAULT_SHIM)
+	$(Q)STALLSYMD=$(CURDIR)/$(BUILD)/stallsymd BUILD=$(CURDIR)/$(BUILD) \
+	    python3 -B tests/chaos/chaos.py $(T)

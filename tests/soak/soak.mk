@@ -2,7 +2,10 @@
 # tests/soak/soak.py; the table of what it held is written to $(BUILD)/soak.log, too.
 
 SOAK_SECONDS := $(if $(filter file undefined default,$(origin SECONDS)),1800,$(SECONDS))
-.PHONY: soak
-soak: $(BUILD)/stallsymd $(FAULT_SHIM)
-	$(Q)STALLSYMD=$(CURDIR)/$(BUILD)/stallsymd BUILD=$(CURDIR)/$(BUILD) PYTHONDONTWRITEBYTECODE=1 \
-	    python3 tests/soak/soak.py $(SOAK_SECONDS) $(BUILD)/soak.log
+.PHONY: soak soak-run
+soak:
+	$(Q)docker/install-packages build demo test
+	$(Q)$(MAKE) --no-print-directory soak-run SECONDS=$(SOAK_SECONDS)
+soak-run: $(BUILD)/stallsymd $(FAULT_SHIM)
+	$(Q)STALLSYMD=$(CURDIR)/$(BUILD)/stallsymd BUILD=$(CURDIR)/$(BUILD) \
+	    python3 -B tests/soak/soak.py $(SOAK_SECONDS) $(BUILD)/soak.log
