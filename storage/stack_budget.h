@@ -20,7 +20,7 @@
 enum stack_standing { STACK_NEW, STACK_ASKED_FOR, STACK_KNOWN };
 
 struct stack_budget {
-    int64_t left;                  /* new stacks that may still come; below 0 when the cap was lowered */
+    int64_t left; /* new stacks that may still come; below 0 when the cap was lowered */
     enum stack_standing *standing; /* of the batch's stacks; KNOWN: stored, or let in */
     size_t count;
 };
