@@ -15,6 +15,7 @@
 #include "server/analysis/normalize.h"
 #include "server/analysis/similar.h"
 #include "server/cmd.h"
+#include "server/jobs/json_text.h"
 #include "server/rules_file.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/demangle_swift.h"
@@ -164,16 +165,18 @@ static enum err keep_row(struct cluster_run *run, const char *id, const struct s
 static enum err cluster_row(struct cluster_run *run, const char *text, size_t len,
                             struct error *err)
 {
-    json_error_t json_error;
     struct resolved_stack stack;
     struct cluster_verdict verdict;
     struct similar_stack similar;
     const char *id = NULL;
-    json_t *row = json_loadb(text, len, 0, &json_error);
-    enum err e;
+    json_t *row = NULL;
+    enum err e = json_text_load(text, len, &row, err);
+    if (e != ERR_OK) {
+        error_prefix(err, "line %zu", run->line);
+        goto out;
+    }
     if (!json_is_object(row)) {
-        e = error_set(err, ERR_FORMAT, "line %zu: %s", run->line,
-                      row ? "no JSON object" : json_error.text);
+        e = error_set(err, ERR_FORMAT, "line %zu: no JSON object", run->line);
         goto out;
     }
     e = read_row(run, row, &id, &stack, err);

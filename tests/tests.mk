@@ -20,6 +20,10 @@ $(UNIT_SRC:%.c=$(BUILD)/%.o) $(SUPPORT_SRC:%.c=$(BUILD)/%.o): | $(BUILD)/librari
 
 $(BUILD)/tests/%.o: ALL_CFLAGS += $(shell pkg-config --cflags check 2>/dev/null)
 
+# Tests that let malloc fail (tests/support/scarce.h).
+SCARCE := json_text alert_rules
+$(SCARCE:%=$(BUILD)/unit/test_%): ALL_LDFLAGS += -Wl,--wrap=malloc
+
 $(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(SUPPORT_OBJ) $(LIB_FILES)
 	@mkdir -p $(@D)
 	@echo "  LINK    $@"

@@ -90,7 +90,7 @@ json_t *api_body(struct http_request *r, const char *const *known, struct fields
         http_problem(r, 415, "Content-Type: application/json is read here");
         return NULL;
     }
-    if (format_json_load(r->body.data ? r->body.data : "", r->body.len, &body, &err) != ERR_OK) {
+    if (json_text_load(r->body.data ? r->body.data : "", r->body.len, &body, &err) != ERR_OK) {
         http_reply_error(r, &err);
         return NULL;
     }

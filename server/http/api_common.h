@@ -13,7 +13,7 @@
 
 #include "server/http/http_request.h"
 #include "server/http/jout.h"
-#include "server/ingest/format_json.h"
+#include "server/jobs/json_text.h"
 
 #define API_BUNDLE_MAX 256 /* bytes of a bundle id */
 

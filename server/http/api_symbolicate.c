@@ -7,9 +7,9 @@
 #include "server/http/frames_json.h"
 #include "server/http/media_type.h"
 #include "server/http/symbolicate_text.h"
-#include "server/ingest/format_json.h"
 #include "server/ingest/format_native_stack.h"
 #include "server/ingest/intake.h"
+#include "server/jobs/json_text.h"
 #include "symbolizer/demangle_swift.h"
 #include "symbolizer/image_map.h"
 
@@ -182,7 +182,7 @@ enum err api_symbolicate(struct http_request *r, const struct read_tools *tools,
                      "are read here");
         return ERR_OK;
     }
-    enum err rc = format_json_load(r->body.data ? r->body.data : "", r->body.len, &body, err);
+    enum err rc = json_text_load(r->body.data ? r->body.data : "", r->body.len, &body, err);
     if (rc != ERR_OK) {
         http_reply_error(r, err); /* the client may be at fault */
         return ERR_OK;

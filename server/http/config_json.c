@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "server/analysis/device_class.h"
-#include "server/ingest/format_json.h"
+#include "server/jobs/json_text.h"
 
 #define AT_MAX 64
 
@@ -161,7 +161,7 @@ enum err config_json_parse(const char *stored, struct arena *arena, struct remot
                            struct error *err)
 {
     json_t *body = NULL;
-    enum err rc = format_json_load(stored, strlen(stored), &body, err);
+    enum err rc = json_text_load(stored, strlen(stored), &body, err);
     if (rc != ERR_OK)
         return rc;
     rc = config_json_read(body, arena, ret, err);

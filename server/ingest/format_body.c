@@ -6,7 +6,7 @@
 static enum err read_json(struct intake *in, const struct format_body *body, struct error *err)
 {
     json_t *root = NULL;
-    enum err rc = format_json_load(in->request->body, in->request->len, &root, err);
+    enum err rc = json_text_load(in->request->body, in->request->len, &root, err);
     if (rc != ERR_OK)
         return rc;
     if (json_is_array(root)) {
@@ -35,7 +35,7 @@ static void read_line(struct intake *in, const struct format_body *body, const c
 {
     json_t *root = NULL;
     struct error err;
-    enum err rc = format_json_load(line, len, &root, &err);
+    enum err rc = json_text_load(line, len, &root, &err);
     in->no_memory = in->no_memory || rc == ERR_NO_MEMORY;
     if (rc != ERR_OK) {
         intake_refuse_line(in, number, "", err.text);

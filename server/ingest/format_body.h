@@ -11,8 +11,8 @@
 #ifndef STALLSYM_INGEST_FORMAT_BODY_H
 #define STALLSYM_INGEST_FORMAT_BODY_H
 
-#include "server/ingest/format_json.h"
 #include "server/ingest/intake.h"
+#include "server/jobs/json_text.h"
 
 struct format_body {
     /* Reads one document; `at` is its place ("", "[3]"), `line` 0 outside of NDJSON. An error says

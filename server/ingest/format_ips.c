@@ -4,8 +4,8 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "server/ingest/format_json.h"
 #include "server/ingest/text_span.h"
+#include "server/jobs/json_text.h"
 
 #define FRAMES_MAX  512 /* of one thread are told apart by number; more are cut */
 #define THREADS_MAX 4096
@@ -348,7 +348,7 @@ enum err ips_to_text(const char *body, size_t len, struct buf *out, struct error
     struct text_span after = skip_space(text_from(t, header_length(t)));
     if (after.len > 0) /* a document of one line has nothing after it */
         t = after;
-    enum err rc = format_json_load(t.s, t.len, &document, err);
+    enum err rc = json_text_load(t.s, t.len, &document, err);
     if (rc == ERR_OK)
         rc = put_report(out, document, err);
     json_decref(document);

@@ -11,8 +11,8 @@
 #ifndef STALLSYM_INGEST_FORMAT_NATIVE_STACK_H
 #define STALLSYM_INGEST_FORMAT_NATIVE_STACK_H
 
-#include "server/ingest/format_json.h"
 #include "server/ingest/intake.h"
+#include "server/jobs/json_text.h"
 
 /* `value` an array of frames or a string of addresses. `at` is its path. */
 bool native_stack(struct intake *in, struct fields *f, json_t *value, const char *at,

@@ -12,8 +12,8 @@
 #ifndef STALLSYM_INGEST_FORMAT_PLACE_H
 #define STALLSYM_INGEST_FORMAT_PLACE_H
 
-#include "server/ingest/format_json.h"
 #include "server/ingest/intake.h"
+#include "server/jobs/json_text.h"
 
 struct place_texts {
     const char *bundle_id;

@@ -7,6 +7,7 @@
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/hmac.h"
+#include "server/jobs/json_text.h"
 
 #define TEXT_BYTES 4096 /* of a message to a chat */
 
@@ -272,9 +273,10 @@ static enum err make_chat(const struct alert_target *target, const char *body, i
                           struct alert_message *m, struct error *err)
 {
     struct buf text, signature;
-    json_t *root = json_loads(body, 0, NULL);
-    if (!root)
-        return error_set(err, ERR_FORMAT, "the alert's document is damaged");
+    json_t *root = NULL;
+    enum err rc = json_text_load(body, strlen(body), &root, err);
+    if (rc)
+        return rc;
     buf_init(&text, TEXT_BYTES * 4);
     buf_init(&signature, 256);
     buf_puts(&signature, "");
@@ -323,7 +325,11 @@ bool alert_answer_good(enum target_kind kind, long status, const char *text, siz
     }
     if (!codes[kind][0])
         return true;
-    json_t *root = json_loadb(text, len, 0, NULL);
+    json_t *root = NULL;
+    if (json_text_load(text, len, &root, NULL) == ERR_NO_MEMORY) {
+        snprintf(why, why_size, "no memory for what it answered");
+        return false;
+    }
     json_t *code = json_object_get(root, codes[kind][0]);
     bool good = !code || (json_is_integer(code) && json_integer_value(code) == 0);
     if (!good)

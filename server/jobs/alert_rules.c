@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/jobs/json_fields.h"
+#include "server/jobs/json_text.h"
 
 #define NAME_BYTES   100
 #define BUNDLE_BYTES 256
@@ -14,7 +14,7 @@
 #define WINDOW_HOURS 24
 #define FACTOR       3.0
 #define DROP         0.1
-#define REPORTS_MAX  ((json_int_t)1000000000)
+#define REPORTS_MAX  1000000000
 
 static const char *const TARGET_NAMES[TARGET_KINDS] = {
     [TARGET_WEBHOOK] = "webhook",
@@ -66,6 +66,12 @@ static bool read_number(struct reading *r, json_t *object, const char *at, const
                         double min, double max, double *ret)
 {
     return fields_number(&r->fields, object, at, key, min, max, ret) || !r->fields.failed;
+}
+
+static bool read_whole(struct reading *r, json_t *object, const char *at, const char *key,
+                       int64_t min, int64_t max, int64_t *ret)
+{
+    return fields_int(&r->fields, object, at, key, min, max, ret) || !r->fields.failed;
 }
 
 static json_t *read_array(struct reading *r, json_t *object, const char *key, size_t max)
@@ -239,7 +245,8 @@ static bool read_rule(struct reading *r, json_t *json, size_t i)
                                           "window_hours", "mute",        "to",     NULL};
     struct alert_rule *rule = &r->out->rules[i];
     char at[32], to[40];
-    double min_reports = 0, hours = WINDOW_HOURS;
+    double hours = WINDOW_HOURS;
+    int64_t min_reports = 0;
     snprintf(at, sizeof(at), "rules[%zu]", i);
     snprintf(to, sizeof(to), "rules[%zu].to", i);
     rule->factor = FACTOR;
@@ -255,7 +262,7 @@ static bool read_rule(struct reading *r, json_t *json, size_t i)
         return fields_refuse(&r->fields, "true or false is expected", "%s.mute", at);
     rule->mute = json_is_true(mute);
     if (r->fields.failed || !read_kinds(r, json_object_get(json, "alerts"), at, &rule->kinds) ||
-        !read_number(r, json, at, "min_reports", 1, REPORTS_MAX, &min_reports) ||
+        !read_whole(r, json, at, "min_reports", 1, REPORTS_MAX, &min_reports) ||
         !read_number(r, json, at, "factor", 1.5, 1000, &rule->factor) ||
         !read_number(r, json, at, "drop", 0.01, 1, &rule->drop) ||
         !read_number(r, json, at, "window_hours", 1, 24 * 90, &hours))
@@ -310,16 +317,11 @@ enum err alert_rules_read(const char *text, size_t len, const struct alert_rules
 {
     struct alert_rules out = {0};
     struct reading r = {.arena = arena, .before = before, .out = &out};
-    json_error_t why;
-    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
+    json_t *root = NULL;
     memset(fault, 0, sizeof(*fault));
-    if (!root) {
-        enum err rc =
-            error_set(err, ERR_FORMAT, "line %d, column %d: %s", why.line, why.column, why.text);
-        if (err)
-            err->line = (unsigned)(why.line > 0 ? why.line : 0);
+    enum err rc = json_text_load(text, len, &root, err);
+    if (rc)
         return rc;
-    }
     fields_init(&r.fields, arena);
     bool good = read_all(&r, root);
     json_decref(root);

@@ -5,7 +5,7 @@
  * gives any client every setting, inside its bounds and in the right order.
  */
 #include "server/http/config_json.h"
-#include "server/ingest/format_json.h"
+#include "server/jobs/json_text.h"
 #include "tests/fuzz/fuzz.h"
 
 static void serve(const struct remote_config *config)
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error err = {.code = ERR_OK};
     json_t *body = NULL;
     arena_init(&arena, (size_t)4 << 20);
-    if (format_json_load(size ? (const char *)data : "", size, &body, &err) == ERR_OK)
+    if (json_text_load(size ? (const char *)data : "", size, &body, &err) == ERR_OK)
         check(body, &arena);
     json_decref(body);
     arena_done(&arena);

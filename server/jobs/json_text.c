@@ -1,4 +1,4 @@
-#include "server/ingest/format_json.h"
+#include "server/jobs/json_text.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* What a tree may take while it is read, see format_json.h. jansson asks malloc through these. */
+/* What a tree may take while it is read, see json_text.h. jansson asks malloc through these. */
 static _Thread_local size_t room = SIZE_MAX; /* SIZE_MAX: nobody counts */
 static _Thread_local bool refused;
 static _Thread_local bool starved; /* malloc said no; jansson's words are about the text then */
@@ -115,18 +115,19 @@ static void make_printable(char *text)
     }
 }
 
-enum err format_json_load(const char *body, size_t len, json_t **ret, struct error *err)
+enum err json_text_load(const char *body, size_t len, json_t **ret, struct error *err)
 {
     if (len >= 3 && memcmp(body, "\xef\xbb\xbf", 3) == 0) {
         body += 3;
         len -= 3;
     }
     json_error_t why;
-    size_t max = FORMAT_JSON_BYTES_MIN + len * FORMAT_JSON_BYTES_EACH;
+    size_t max = JSON_TEXT_BYTES_MIN + len * JSON_TEXT_BYTES_EACH;
     json_t *root = load_within(body, len, max, &why);
     if (!root && !refused && json_error_code(&why) == json_error_numeric_overflow) {
         size_t quoted_len = 0;
         char *quoted = quote_large_integers(body, len, &quoted_len);
+        starved = !quoted;
         if (quoted)
             root = load_within(quoted, quoted_len, max, &why);
         free(quoted);

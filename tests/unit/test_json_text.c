@@ -1,15 +1,16 @@
 /* Covers: server/jobs/json_fields.c */
-#include "server/ingest/format_json.h"
+#include "server/jobs/json_text.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
+#include "tests/support/scarce.h"
 #include "tests/support/unit.h"
 
 static enum err load(const char *text, json_t **ret, struct error *err)
 {
-    return format_json_load(text, strlen(text), ret, err);
+    return json_text_load(text, strlen(text), ret, err);
 }
 
 START_TEST(large_integers_become_addresses)
@@ -72,7 +73,7 @@ START_TEST(deep_nesting_is_refused)
     memset(deep, '[', DEPTH);
     json_t *root = NULL;
     struct error err;
-    ck_assert_int_eq(format_json_load(deep, DEPTH, &root, &err), ERR_FORMAT);
+    ck_assert_int_eq(json_text_load(deep, DEPTH, &root, &err), ERR_FORMAT);
     free(deep);
 }
 END_TEST
@@ -239,7 +240,44 @@ START_TEST(memory_is_bounded_by_the_size_of_the_body)
 }
 END_TEST
 
-UNIT_MAIN("format_json", memory_is_bounded_by_the_size_of_the_body, large_integers_become_addresses,
-          damaged_bodies_are_refused, deep_nesting_is_refused, byte_order_mark_is_skipped,
-          addresses, first_refusal_wins_and_sticks, whole_numbers_are_not_rounded,
-          texts_with_control_characters_are_refused, reasons_are_printable)
+/* Whatever malloc says no to: the tree is whole, or there is none. So are texts made of it. */
+START_TEST(no_byte_is_lost_without_memory)
+{
+    static const char TEXT[] = "{\"bundle_id\":\"com.example.shop\",\"n\":18446744073709551615,"
+                               "\"of\":[\"a text that is longer than jansson's first buffer\"]}";
+    struct error err;
+    json_t *whole = NULL;
+    ck_assert_int_eq(load(TEXT, &whole, &err), ERR_OK);
+    unsigned n = 1;
+    for (bool failed = true; failed; n++) {
+        json_t *root = NULL;
+        scarce_begin(n);
+        enum err rc = load(TEXT, &root, &err);
+        failed = scarce_end();
+        ck_assert_msg(rc == (failed ? ERR_NO_MEMORY : ERR_OK) ||
+                          (rc == ERR_OK && json_equal(root, whole)),
+                      "%u: %d", n, rc);
+        json_decref(root);
+    }
+    ck_assert_uint_gt(n, 20);
+    char *right = json_dumps(whole, JSON_COMPACT | JSON_SORT_KEYS);
+    n = 1;
+    for (bool failed = true; failed; n++) {
+        scarce_begin(n);
+        char *text = json_dumps(whole, JSON_COMPACT | JSON_SORT_KEYS);
+        failed = scarce_end();
+        ck_assert_msg(!text || strcmp(text, right) == 0, "%u: %s", n, text);
+        ck_assert(text || failed);
+        free(text);
+    }
+    ck_assert_uint_gt(n, 3);
+    free(right);
+    json_decref(whole);
+}
+END_TEST
+
+UNIT_MAIN("json_text", no_byte_is_lost_without_memory, memory_is_bounded_by_the_size_of_the_body,
+          large_integers_become_addresses, damaged_bodies_are_refused, deep_nesting_is_refused,
+          byte_order_mark_is_skipped, addresses, first_refusal_wins_and_sticks,
+          whole_numbers_are_not_rounded, texts_with_control_characters_are_refused,
+          reasons_are_printable)
