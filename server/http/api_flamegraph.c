@@ -116,8 +116,6 @@ static enum err read_question(struct http_request *r, const struct read_tools *t
         rc = read_format(&r->query, &q->format, err);
     if (rc != ERR_OK)
         return rc;
-    if (q->filters[0].until_ms != INT64_MIN && q->filters[0].since_ms >= q->filters[0].until_ms)
-        return error_set(err, ERR_INVALID, "since: not before until");
     q->title = q->filters[0].bundle_id ? q->filters[0].bundle_id : "all apps";
     q->filter_count = 1;
     if (other) {

@@ -23,7 +23,7 @@ static enum err read_range(const struct http_request *r, const struct read_filte
     q->begin = f->since_ms == INT64_MIN ? last + 1 - (int64_t)POINTS[q->step]
                                         : trend_number(q->step, f->since_ms);
     if (q->begin > last)
-        return error_set(err, ERR_INVALID, "since: not before until");
+        return error_set(err, ERR_INVALID, "since: not before now, where no until is given");
     if (last - q->begin >= TREND_POINTS_MAX)
         return error_set(err, ERR_INVALID, "since: more than %d %ss before until", TREND_POINTS_MAX,
                          STEPS[q->step]);

@@ -261,6 +261,8 @@ enum err query_filter(const struct query *q, struct read_filter *ret, struct err
         (rc = query_time(q, "until", &f.until_ms, err)) != ERR_OK ||
         (rc = query_int(q, "min_duration_ms", 0, INT32_MAX, &f.min_duration_ms, err)) != ERR_OK)
         return rc;
+    if (f.until_ms != INT64_MIN && f.since_ms >= f.until_ms)
+        return error_set(err, ERR_INVALID, "since: not before until");
     if (kind != SIZE_MAX)
         f.kind = (int)kind;
     if (state != SIZE_MAX)

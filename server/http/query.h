@@ -63,7 +63,7 @@ enum err query_word(const struct query *q, const char *name, const char *const *
 /* `limit` (1 … READ_LIMIT_MAX, 50 when absent) and `cursor`. */
 enum err query_page(const struct query *q, size_t *ret_limit, const char **ret_cursor,
                     struct error *err);
-/* Everything under QUERY_FILTERS. */
+/* Everything under QUERY_FILTERS; `since` is before `until`. */
 enum err query_filter(const struct query *q, struct read_filter *ret, struct error *err);
 
 /* A whole decimal number of at most 18 digits, with an optional minus. */

@@ -89,6 +89,19 @@ static void make_stack(struct arena *arena, uint32_t cluster, uint32_t variant, 
     buf_done(&buf);
 }
 
+/* Its place among the stacks of the batch: equal ones stand there once. */
+static uint32_t stack_of(struct arena *arena, struct op_batch *batch, uint32_t cluster,
+                         uint32_t variant)
+{
+    uint32_t at = 0;
+    make_stack(arena, cluster, variant, &batch->stacks[batch->stack_count]);
+    while (memcmp(batch->stacks[at].hash, batch->stacks[batch->stack_count].hash,
+                  sizeof(batch->stacks[at].hash)) != 0)
+        at++;
+    batch->stack_count += at == batch->stack_count;
+    return at;
+}
+
 static struct write_op *make_batch(struct bench *b)
 {
     struct write_op *op = write_op_new(WRITE_BATCHES, (size_t)16 << 20);
@@ -96,8 +109,7 @@ static struct write_op *make_batch(struct bench *b)
     *batch = (struct op_batch){.bundle_id = APP,
                                .reports = arena_array(op->arena, BATCH, sizeof(*batch->reports)),
                                .report_count = BATCH,
-                               .stacks = arena_array(op->arena, BATCH, sizeof(*batch->stacks)),
-                               .stack_count = BATCH};
+                               .stacks = arena_array(op->arena, BATCH, sizeof(*batch->stacks))};
     for (uint32_t i = 0; i < BATCH; i++, b->serial++) {
         const uint32_t day = (uint32_t)(b->serial * DAYS / b->reports);
         const uint32_t cluster = draw_zipf(b, b->clusters);
@@ -122,10 +134,9 @@ static struct write_op *make_batch(struct bench *b)
             .path = arena_printf(op->arena, "Home->Page%u", draw_zipf(b, 100)),
             .cpu_usage = (int32_t)draw(b, 100),
             .memory_usage = 200 + (int32_t)draw(b, 300),
-            .stack = i,
+            .stack = stack_of(op->arena, batch, cluster, draw(b, 10) ? 0 : 1 + draw(b, 1u << 20)),
         };
         report_id_hash(APP, batch->reports[i].id, batch->reports[i].id_hash);
-        make_stack(op->arena, cluster, draw(b, 10) ? 0 : 1 + draw(b, 1u << 20), &batch->stacks[i]);
     }
     op->u.batches.items = batch;
     op->u.batches.count = 1;

@@ -175,7 +175,8 @@ START_TEST(filters)
     ck_assert_int_eq(f.until_ms, 1710028800000);
     ck_assert_int_eq(f.min_duration_ms, 800);
     ck_assert_str_eq(f.state, "open");
-    static const char *const bad[] = {"/?kind=stal", "/?since=x", "/?until=1.5", "/?state=closed",
+    static const char *const bad[] = {"/?kind=stal",         "/?since=x",         "/?until=1.5",
+                                      "/?since=2&until=1",   "/?since=1&until=1", "/?state=closed",
                                       "/?min_duration_ms=-1"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         ck_assert_int_eq(parse(bad[i]), ERR_OK);
