@@ -11,12 +11,22 @@ void figures_done(struct figures *f)
 bool figures_add(struct figures *f, int64_t weighted, int64_t duration_ms)
 {
     f->count++;
-    f->weighted += weighted;
+    f->weighted = figures_sum(f->weighted, weighted);
     if (duration_ms < 0)
         return true;
-    f->stall_ms += figures_stall(duration_ms);
-    f->above_ms += figures_above(weighted, duration_ms);
+    f->stall_ms = figures_sum(f->stall_ms, figures_stall(duration_ms));
+    f->above_ms = figures_sum(f->above_ms, figures_above(weighted, duration_ms));
     return histogram_add(&f->hist, figures_stall(duration_ms), 1);
+}
+
+int64_t figures_sum(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum))
+        sum = a < 0 ? INT64_MIN : INT64_MAX;
+    if (sum > FIGURES_SUM_MAX)
+        return FIGURES_SUM_MAX;
+    return sum < -FIGURES_SUM_MAX ? -FIGURES_SUM_MAX : sum;
 }
 
 int64_t figures_above(int64_t weighted, int64_t duration_ms)
@@ -24,7 +34,8 @@ int64_t figures_above(int64_t weighted, int64_t duration_ms)
     const int64_t above = weighted - FIGURES_WEIGHT_ONE;
     if (above <= 0)
         return 0;
-    return (int64_t)((__int128)above * figures_stall(duration_ms) / FIGURES_WEIGHT_ONE);
+    const __int128 added = (__int128)above * figures_stall(duration_ms) / FIGURES_WEIGHT_ONE;
+    return added < FIGURES_ABOVE_MAX ? (int64_t)added : FIGURES_ABOVE_MAX;
 }
 
 int64_t figures_stall(int64_t duration_ms)
@@ -36,10 +47,10 @@ int64_t figures_stall(int64_t duration_ms)
 
 bool figures_merge(struct figures *f, const struct figures *other)
 {
-    f->count += other->count;
-    f->weighted += other->weighted;
-    f->stall_ms += other->stall_ms;
-    f->above_ms += other->above_ms;
+    f->count = figures_sum(f->count, other->count);
+    f->weighted = figures_sum(f->weighted, other->weighted);
+    f->stall_ms = figures_sum(f->stall_ms, other->stall_ms);
+    f->above_ms = figures_sum(f->above_ms, other->above_ms);
     return histogram_merge(&f->hist, &other->hist);
 }
 

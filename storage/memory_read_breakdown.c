@@ -122,8 +122,8 @@ static enum err split_usage(struct split *x, const struct read_filter *f, struct
         struct breakdown_entry *e = entry_of(x, &fact);
         if (!e)
             return mem_no_memory(err);
-        e->figures.stall_ms += x->s->usages[i].foreground_ms;
-        e->figures.weighted += x->s->usages[i].launches;
+        e->figures.stall_ms = figures_sum(e->figures.stall_ms, x->s->usages[i].foreground_ms);
+        e->figures.weighted = figures_sum(e->figures.weighted, x->s->usages[i].launches);
     }
     return ERR_OK;
 }

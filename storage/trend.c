@@ -11,10 +11,10 @@ void trend_parts_done(struct trend_parts *p)
 
 static void add_sums(struct figures *to, const struct figures *sums)
 {
-    to->count += sums->count;
-    to->weighted += sums->weighted;
-    to->stall_ms += sums->stall_ms;
-    to->above_ms += sums->above_ms;
+    to->count = figures_sum(to->count, sums->count);
+    to->weighted = figures_sum(to->weighted, sums->weighted);
+    to->stall_ms = figures_sum(to->stall_ms, sums->stall_ms);
+    to->above_ms = figures_sum(to->above_ms, sums->above_ms);
 }
 
 struct breakdown_entry *trend_add(struct trend_parts *p, int64_t group, int64_t point,
@@ -163,11 +163,16 @@ static size_t series_of_text(const struct maker *m, const char *text)
     return found ? found->series : m->other;
 }
 
+static void add_foreground(struct trend_sums *to, int64_t ms)
+{
+    to->foreground_ms = (uint64_t)figures_sum((int64_t)to->foreground_ms, ms);
+}
+
 static void fill_usage(struct maker *m, const struct trend_parts *usage, bool grouped)
 {
     for (size_t i = 0; i < usage->cells.count; i++) {
         const struct breakdown_entry *cell = &usage->cells.entries[i];
-        const uint64_t ms = (uint64_t)cell->figures.stall_ms;
+        const int64_t ms = cell->figures.stall_ms;
         size_t first = 0;
         size_t end = m->series_count;
         if (grouped) {
@@ -176,8 +181,8 @@ static void fill_usage(struct maker *m, const struct trend_parts *usage, bool gr
             end = first == SIZE_MAX ? first : first + 1;
         }
         for (size_t s = first; s < end; s++) {
-            m->series[s].points[cell->key2].foreground_ms += ms;
-            m->series[s].total.foreground_ms += ms;
+            add_foreground(&m->series[s].points[cell->key2], ms);
+            add_foreground(&m->series[s].total, ms);
         }
     }
 }

@@ -40,13 +40,34 @@ START_TEST(hostile_values_do_not_overflow)
     ck_assert_int_eq(figures_above(FIGURES_WEIGHT_ONE, 1000), 0);
     ck_assert_int_eq(figures_above(3333333, -1), 0);
     ck_assert_int_eq(figures_above(figures_weight(INFINITY), INT64_MAX),
-                     (int64_t)99999 * FIGURES_DURATION_MAX);
+                     FIGURES_ABOVE_MAX);
+    ck_assert_int_eq(figures_above(figures_weight(1000), 60000), 999 * 60000);
     figures_add(&f, 1, INT64_MAX);
     figures_add(&f, 1, -1);
     figures_show(&f, &shown);
     ck_assert_uint_eq(shown.stall_ms, (uint64_t)FIGURES_DURATION_MAX);
     ck_assert_uint_eq(shown.count, 2);
     ck_assert_uint_eq(f.hist.total, 1);
+    figures_done(&f);
+}
+END_TEST
+
+/* Clients choose weights and durations: what they can make of a sum. */
+START_TEST(sums_stay_below_their_limit)
+{
+    const int64_t many = 900000000;
+    struct figures f = {.weighted = FIGURES_SUM_MAX - 5, .stall_ms = FIGURES_SUM_MAX};
+    const struct figures more = {.weighted = INT64_MAX, .stall_ms = 1, .above_ms = INT64_MIN};
+    ck_assert_int_le((int64_t)FIGURES_WEIGHT_MAX * FIGURES_WEIGHT_ONE, INT64_MAX / many);
+    ck_assert_int_le(FIGURES_ABOVE_MAX, INT64_MAX / many);
+    ck_assert_int_le(FIGURES_DURATION_MAX, INT64_MAX / many);
+    ck_assert_int_eq(figures_sum(3, -5), -2);
+    ck_assert_int_eq(figures_sum(INT64_MAX, INT64_MAX), FIGURES_SUM_MAX);
+    ck_assert_int_eq(figures_sum(INT64_MIN, INT64_MIN), -FIGURES_SUM_MAX);
+    figures_merge(&f, &more);
+    ck_assert_int_eq(f.weighted, FIGURES_SUM_MAX);
+    ck_assert_int_eq(f.stall_ms, FIGURES_SUM_MAX);
+    ck_assert_int_eq(f.above_ms, -FIGURES_SUM_MAX);
     figures_done(&f);
 }
 END_TEST
@@ -65,4 +86,5 @@ START_TEST(weeks_begin_on_monday)
 }
 END_TEST
 
-UNIT_MAIN("figures", sums_forget_their_order, hostile_values_do_not_overflow, weeks_begin_on_monday)
+UNIT_MAIN("figures", sums_forget_their_order, hostile_values_do_not_overflow, sums_stay_below_their_limit,
+          weeks_begin_on_monday)
