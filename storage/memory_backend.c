@@ -393,6 +393,7 @@ const struct storage_backend storage_backend_memory = {
     .read_known_objects = mem_read_known_objects,
     .read_symbol = mem_read_symbol,
     .read_refits = mem_read_refits,
+    .read_turn_backs = mem_read_turn_backs,
     .read_idle_objects = mem_read_idle_objects,
     .read_object_totals = mem_read_object_totals,
     .read_protected = mem_read_protected,

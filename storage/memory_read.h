@@ -73,6 +73,8 @@ enum err mem_read_symbol(struct storage_reader *r, const struct uuid *uuid, stru
 /* memory_read_store.c */
 enum err mem_read_refits(struct storage_reader *r, size_t limit, struct arena *arena,
                          struct refit_row **ret, size_t *ret_count, struct error *err);
+enum err mem_read_turn_backs(struct storage_reader *r, size_t limit, struct arena *arena,
+                             struct turn_back_row **ret, size_t *ret_count, struct error *err);
 enum err mem_read_idle_objects(struct storage_reader *r, int64_t app_before_ms,
                                int64_t system_before_ms, size_t limit, struct arena *arena,
                                struct object_row **ret, size_t *ret_count, struct error *err);

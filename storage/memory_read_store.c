@@ -26,6 +26,28 @@ enum err mem_read_refits(struct storage_reader *r, size_t limit, struct arena *a
     return ERR_OK;
 }
 
+static int by_turn_back(const void *a, const void *b)
+{
+    const struct turn_back_row *x = a;
+    const struct turn_back_row *y = b;
+    return uuid_compare(&x->uuid, &y->uuid);
+}
+
+enum err mem_read_turn_backs(struct storage_reader *r, size_t limit, struct arena *arena,
+                             struct turn_back_row **ret, size_t *ret_count, struct error *err)
+{
+    const struct mem_state *s = mem_read_state(r);
+    struct turn_back_row *rows = arena_array(arena, s->turn_backs_count + 1, sizeof(*rows));
+    if (!rows)
+        return mem_no_memory(err);
+    for (size_t i = 0; i < s->turn_backs_count; i++)
+        rows[i] = s->turn_backs[i].row;
+    qsort(rows, s->turn_backs_count, sizeof(*rows), by_turn_back);
+    *ret = rows;
+    *ret_count = s->turn_backs_count < limit ? s->turn_backs_count : limit;
+    return ERR_OK;
+}
+
 static bool fits(const char *rule, const char *value)
 {
     return !*rule || strcmp(rule, value) == 0;

@@ -227,6 +227,10 @@ struct mem_refit {
     struct refit_row row;
 };
 
+struct mem_turn_back {
+    struct turn_back_row row;
+};
+
 struct mem_object {
     struct object_row row;
     bool system;
@@ -295,6 +299,7 @@ struct mem_config {
     X(quota, quotas)                                                                               \
     X(config, configs)                                                                             \
     X(refit, refits)                                                                               \
+    X(turn_back, turn_backs)                                                                       \
     X(object, objects)                                                                             \
     X(protected, protecteds)                                                                       \
     X(open, opens)                                                                                 \
@@ -392,6 +397,8 @@ enum err mem_write_piece(struct mem_storage *m, struct write_op *op, struct erro
 enum err mem_write_open_drop(struct mem_storage *m, struct write_op *op, struct error *err);
 enum err mem_queue_refit(struct mem_storage *m, const struct uuid *uuid, bool deleted,
                          struct error *err);
+enum err mem_queue_turn_back(struct mem_storage *m, const struct uuid *uuid, bool all_users,
+                             struct error *err);
 /* The upload in pieces became an ordinary one. */
 enum err mem_end_open_upload(struct mem_storage *m, const struct op_upload *u, struct error *err);
 enum err mem_note_object(struct mem_storage *m, const struct op_slice *x, bool system,

@@ -25,6 +25,23 @@ enum err mem_queue_refit(struct mem_storage *m, const struct uuid *uuid, bool de
     return ERR_OK;
 }
 
+enum err mem_queue_turn_back(struct mem_storage *m, const struct uuid *uuid, bool all_users,
+                             struct error *err)
+{
+    struct mem_state *s = m->work;
+    for (size_t i = 0; i < s->turn_backs_count; i++) {
+        if (!uuid_equal(&s->turn_backs[i].row.uuid, uuid))
+            continue;
+        s->turn_backs[i].row.all_users |= all_users;
+        return ERR_OK;
+    }
+    struct mem_turn_back *row = mem_add(s, turn_backs);
+    if (!row)
+        return mem_no_memory(err);
+    row->row = (struct turn_back_row){*uuid, all_users};
+    return ERR_OK;
+}
+
 /* --- objects ---------------------------------------------------------------------------------- */
 
 enum err mem_note_object(struct mem_storage *m, const struct op_slice *x, bool system,
@@ -207,7 +224,6 @@ enum err mem_write_refitted(struct mem_storage *m, struct write_op *op, struct e
 {
     struct mem_state *s = m->work;
     const struct op_refitted *o = &op->u.refitted;
-    (void)err;
     if (!mark_slices(s, o))
         return ERR_OK;
     if (o->slice_id)
@@ -216,7 +232,7 @@ enum err mem_write_refitted(struct mem_storage *m, struct write_op *op, struct e
         if (uuid_equal(&s->refits[i - 1].row.uuid, &o->uuid))
             mem_remove(s, refits, i - 1);
     }
-    return ERR_OK;
+    return mem_queue_turn_back(m, &o->uuid, o->all_users, err);
 }
 
 /* --- protected builds ------------------------------------------------------------------------- */

@@ -200,6 +200,28 @@ static enum err repend(struct mem_state *s, const struct news *n, struct op_repe
     return ERR_OK;
 }
 
+static enum err note_rest(struct mem_storage *m, const struct news *n, const struct op_repend *o,
+                          struct error *err)
+{
+    enum err rc = ERR_OK;
+    for (size_t i = 0; i < n->count && o->more && !rc; i++)
+        rc = mem_queue_turn_back(m, &n->items[i], o->all_users, err);
+    return rc;
+}
+
+/* The last chunk was looked for. */
+static void settle(struct mem_state *s, const struct op_repend *o)
+{
+    for (size_t i = s->turn_backs_count; i > 0; i--) {
+        const struct turn_back_row *row = &s->turn_backs[i - 1].row;
+        bool told = uuid_equal(&row->uuid, &o->uuid);
+        for (size_t k = 0; k < o->other_count && !told; k++)
+            told = uuid_equal(&row->uuid, &o->others[k]);
+        if (told && row->all_users <= o->all_users)
+            mem_remove(s, turn_backs, i - 1);
+    }
+}
+
 enum err mem_write_upload_state(struct mem_storage *m, struct write_op *op, struct error *err)
 {
     const struct op_upload_state *o = &op->u.upload_state;
@@ -230,6 +252,10 @@ enum err mem_write_upload_state(struct mem_storage *m, struct write_op *op, stru
         rc = repend(s, &installed, &missing, err);
     if (!rc && replaced.count)
         rc = repend(s, &replaced, &users, err);
+    if (!rc)
+        rc = note_rest(m, &installed, &missing, err);
+    if (!rc)
+        rc = note_rest(m, &replaced, &users, err);
     free(installed.items);
     free(replaced.items);
     return rc;
@@ -251,6 +277,8 @@ enum err mem_write_repend(struct mem_storage *m, struct write_op *op, struct err
         }
     }
     enum err rc = repend(s, &uuids, o, err);
+    if (!rc && o->settles && !o->more)
+        settle(s, o);
     free(uuids.items);
     return rc;
 }

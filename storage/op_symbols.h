@@ -35,9 +35,11 @@ struct op_refit {
     bool all_users; /* stacks that used it are resolved anew: it said wrong things */
 };
 
-/* What became of a queued UUID: takes it off the queue. */
+/* What became of a queued UUID: takes it off the queue; its stacks are to be turned back
+ * (read_turn_backs). */
 struct op_refitted {
     struct uuid uuid;
+    bool all_users;                  /* stacks that used it, too */
     uint64_t slice_id;               /* whose index is in use now; 0: none */
     uint64_t index_bytes, functions; /* of that index, when it was made anew; 0: as they were */
     const uint64_t *lost;            /* slices whose index and object are gone */

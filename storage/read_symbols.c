@@ -10,6 +10,13 @@ enum err read_refits(struct storage_reader *r, size_t limit, struct arena *arena
     return rc ? rc : READ_WITHIN(r, err, read_refits(r, limit, arena, ret, ret_count, err));
 }
 
+enum err read_turn_backs(struct storage_reader *r, size_t limit, struct arena *arena,
+                         struct turn_back_row **ret, size_t *ret_count, struct error *err)
+{
+    enum err rc = read_limit_check(limit, err);
+    return rc ? rc : READ_WITHIN(r, err, read_turn_backs(r, limit, arena, ret, ret_count, err));
+}
+
 enum err read_idle_objects(struct storage_reader *r, int64_t app_before_ms,
                            int64_t system_before_ms, size_t limit, struct arena *arena,
                            struct object_row **ret, size_t *ret_count, struct error *err)

@@ -1,8 +1,8 @@
 /*
  * read_symbols - questions about the symbol store beside storage_read.h's.
  *
- * Purpose: what the indexer's thread looks after: UUIDs queued for a refit, objects that nobody
- * needs any more, uploads in pieces; protected builds.
+ * Purpose: what the indexer's thread looks after: UUIDs queued for a refit or whose stacks are to be
+ * turned back, objects that nobody needs any more, uploads in pieces; protected builds.
  *
  * Invariants: as storage_read.h says. Threads, memory: so, too.
  */
@@ -27,6 +27,14 @@ struct refit_row {
 /* In the order of their UUIDs. */
 enum err read_refits(struct storage_reader *r, size_t limit, struct arena *arena,
                      struct refit_row **ret, size_t *ret_count, struct error *err);
+
+struct turn_back_row {
+    struct uuid uuid;
+    bool all_users; /* also stacks that do not miss it */
+};
+/* UUIDs whose stacks are still to be turned back (op_repend), in their order. */
+enum err read_turn_backs(struct storage_reader *r, size_t limit, struct arena *arena,
+                         struct turn_back_row **ret, size_t *ret_count, struct error *err);
 
 struct object_row {
     uint8_t sha256[SHA256_SIZE];

@@ -257,6 +257,7 @@ const struct storage_backend storage_backend_sqlite = {
     .read_known_objects = sqlite_read_known_objects,
     .read_symbol = sqlite_read_symbol,
     .read_refits = sqlite_read_refits,
+    .read_turn_backs = sqlite_read_turn_backs,
     .read_idle_objects = sqlite_read_idle_objects,
     .read_object_totals = sqlite_read_object_totals,
     .read_protected = sqlite_read_protected,

@@ -1,4 +1,4 @@
-/* Reads about the symbol store: refits, idle objects, protected builds, uploads in pieces. */
+/* Reads about the symbol store: refits, stacks to turn back, idle objects, protected builds, uploads in pieces. */
 #include "storage/sqlite_read.h"
 
 static bool fill_refit(sqlite3_stmt *st, struct arena *arena, void *row)
@@ -16,6 +16,23 @@ enum err sqlite_read_refits(struct storage_reader *r, size_t limit, struct arena
     struct sql_conn *c = &sqlite_reader_of(r)->conn;
     sqlite3_stmt *st = sql_start(c, SQL_REFITS, err, sql_int((int64_t)limit));
     return sqlite_row_array(c, st, fill_refit, arena, ret, ret_count, err);
+}
+
+static bool fill_turn_back(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    struct turn_back_row *x = row;
+    (void)arena;
+    sql_column_fixed(st, 0, &x->uuid, sizeof(x->uuid));
+    x->all_users = sqlite3_column_int(st, 1);
+    return true;
+}
+
+enum err sqlite_read_turn_backs(struct storage_reader *r, size_t limit, struct arena *arena,
+                                struct turn_back_row **ret, size_t *ret_count, struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(r)->conn;
+    sqlite3_stmt *st = sql_start(c, SQL_TURN_BACKS, err, sql_int((int64_t)limit));
+    return sqlite_row_array(c, st, fill_turn_back, arena, ret, ret_count, err);
 }
 
 static bool fill_object(sqlite3_stmt *st, struct arena *arena, void *row)

@@ -151,6 +151,8 @@ enum err sqlite_protect(struct sqlite_storage *s, const char *bundle_id, const c
                         const char *build, const char *os_build, int64_t now_ms, struct error *err);
 enum err sqlite_queue_refit(struct sqlite_storage *s, const struct uuid *uuid, bool deleted,
                             struct error *err);
+enum err sqlite_queue_turn_back(struct sqlite_storage *s, const struct uuid *uuid, bool all_users,
+                                struct error *err);
 enum err sqlite_write_upload_delete(struct sqlite_storage *s, struct write_op *op,
                                     struct error *err);
 enum err sqlite_write_refit(struct sqlite_storage *s, struct write_op *op, struct error *err);

@@ -14,6 +14,12 @@ enum err sqlite_queue_refit(struct sqlite_storage *s, const struct uuid *uuid, b
     return sql_run(&s->conn, SQL_REFIT_QUEUE, err, uuid_value(uuid), sql_int(deleted));
 }
 
+enum err sqlite_queue_turn_back(struct sqlite_storage *s, const struct uuid *uuid, bool all_users,
+                                struct error *err)
+{
+    return sql_run(&s->conn, SQL_TURN_BACK_QUEUE, err, uuid_value(uuid), sql_int(all_users));
+}
+
 enum err sqlite_protect(struct sqlite_storage *s, const char *bundle_id, const char *version,
                         const char *build, const char *os_build, int64_t now_ms, struct error *err)
 {
@@ -77,7 +83,9 @@ enum err sqlite_write_refitted(struct sqlite_storage *s, struct write_op *op, st
             return rc;
         rc = sqlite_stand_in_end(s, &o->uuid, err);
     }
-    return rc ? rc : sql_run(&s->conn, SQL_REFIT_DONE, err, uuid);
+    if (!rc)
+        rc = sql_run(&s->conn, SQL_REFIT_DONE, err, uuid);
+    return rc ? rc : sqlite_queue_turn_back(s, &o->uuid, o->all_users, err);
 }
 
 /* --- objects ---------------------------------------------------------------------------------- */

@@ -95,6 +95,14 @@ static enum err store_slice(struct sqlite_storage *s, const struct op_upload_sta
     return rc;
 }
 
+static enum err note_rest(struct sqlite_storage *s, const struct repend *r, struct error *err)
+{
+    enum err rc = ERR_OK;
+    for (size_t i = 0; i < r->uuids->count && r->more && !rc; i++)
+        rc = sqlite_queue_turn_back(s, &r->uuids->items[i], r->all_users, err);
+    return rc;
+}
+
 enum err sqlite_write_upload_state(struct sqlite_storage *s, struct write_op *op, struct error *err)
 {
     const struct op_upload_state *u = &op->u.upload_state;
@@ -120,6 +128,20 @@ enum err sqlite_write_upload_state(struct sqlite_storage *s, struct write_op *op
         rc = sqlite_repend(s, &missing, err);
     if (!rc && news.replaced.count)
         rc = sqlite_repend(s, &users, err);
+    if (!rc)
+        rc = note_rest(s, &missing, err);
+    return rc ? rc : note_rest(s, &users, err);
+}
+
+/* The last chunk was looked for. */
+static enum err settle(struct sqlite_storage *s, const struct op_repend *o, struct error *err)
+{
+    enum err rc = ERR_OK;
+    for (size_t i = 0; i <= o->other_count && !rc; i++) {
+        const struct uuid *uuid = i ? &o->others[i - 1] : &o->uuid;
+        rc = sql_run(&s->conn, SQL_TURN_BACK_DONE, err, sql_blob(uuid->bytes, sizeof(uuid->bytes)),
+                     sql_int(o->all_users));
+    }
     return rc;
 }
 
@@ -143,7 +165,7 @@ enum err sqlite_write_repend(struct sqlite_storage *s, struct write_op *op, stru
     o->after_id = r.after_id;
     o->more = r.more;
     o->count = r.count;
-    return ERR_OK;
+    return o->settles && !o->more ? settle(s, o, err) : ERR_OK;
 }
 
 enum err sqlite_write_symbol_delete(struct sqlite_storage *s, struct write_op *op,

@@ -114,6 +114,8 @@ struct storage_backend {
                             struct slice_row **ret, size_t *ret_count, struct error *err);
     enum err (*read_refits)(struct storage_reader *r, size_t limit, struct arena *arena,
                             struct refit_row **ret, size_t *ret_count, struct error *err);
+    enum err (*read_turn_backs)(struct storage_reader *r, size_t limit, struct arena *arena,
+                                struct turn_back_row **ret, size_t *ret_count, struct error *err);
     enum err (*read_idle_objects)(struct storage_reader *r, int64_t app_before_ms,
                                   int64_t system_before_ms, size_t limit, struct arena *arena,
                                   struct object_row **ret, size_t *ret_count, struct error *err);

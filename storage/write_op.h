@@ -225,8 +225,8 @@ struct op_slice {
 
 /* State change of an upload. With UPLOAD_INDEXED or UPLOAD_FAILED its slices are stored; for each
  * installed one the stacks that miss the UUID (or a slide group it is a member of) go back to
- * pending, as do resolved stacks that used a poorer index, at most `REPEND_CHUNK` a call: the rest
- * by WRITE_REPEND until `more` is false. */
+ * pending, as do resolved stacks that used a poorer index, at most `REPEND_CHUNK`: where
+ * there may be more the UUIDs are noted for the rest (read_turn_backs, WRITE_REPEND). */
 struct op_upload_state {
     uint64_t id;
     enum upload_state state;
@@ -241,7 +241,8 @@ struct op_repend {
     struct uuid uuid;          /* image or slide group whose facts changed */
     const struct uuid *others; /* more of them, NULL */
     size_t other_count;
-    bool all_users;    /* also stacks that did not miss it (its index was replaced or removed) */
+    bool all_users; /* also stacks that did not miss it (its index was replaced or removed) */
+    bool settles; /* the last chunk takes the UUIDs off those whose stacks are to be turned back */
     uint64_t after_id; /* in: stacks above this id; out: where the next chunk begins */
     bool more;         /* result */
     uint64_t count;    /* result: stacks turned back */

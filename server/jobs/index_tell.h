@@ -20,6 +20,7 @@
 #include "server/jobs/index_install.h"
 #include "server/jobs/index_refit.h"
 #include "server/jobs/writer.h"
+#include "storage/storage_read.h"
 
 /* A change to be filled in, NULL without memory; and its way, which frees it. */
 struct write_op *index_tell_op(enum write_op_kind kind, struct error *err);
@@ -31,12 +32,16 @@ enum err index_tell_state(struct writer *w, uint64_t upload_id, enum upload_stat
 /* Turns the stacks that miss these UUIDs (`all_users`: that have them) back to pending, in chunks. */
 enum err index_tell_pending(struct writer *w, const struct uuid *uuids, size_t count,
                             bool all_users, struct error *err);
+/* The same for all that the database has noted, until nothing is. */
+enum err index_tell_turn_backs(struct writer *w, struct storage_reader *reader, struct arena *arena,
+                               struct error *err);
 /* The same for the slices that came into use. */
 enum err index_tell_installed(struct writer *w, const struct installed *what, struct arena *arena,
                               struct error *err);
 /* UUIDs whose index is to be chosen anew. `damaged`: whoever used it is resolved anew, too. */
 enum err index_tell_refits(struct writer *w, const struct uuid *uuids, size_t count, bool damaged,
                            struct error *err);
-enum err index_tell_refitted(struct writer *w, const struct refitted *r, struct error *err);
+enum err index_tell_refitted(struct writer *w, const struct refitted *r, bool all_users,
+                             struct error *err);
 
 #endif

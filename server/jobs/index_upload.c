@@ -102,21 +102,7 @@ static enum err finish_upload(struct index_upload *u, const struct upload_row *r
              what.indexed);
     metrics_add(u->metrics, METRIC_SLICES_INDEXED, (int64_t)what.indexed);
     remove_spool_file(u, row);
-    struct error late;
-    if (index_tell_installed(u->writer, &what, u->arena, &late) != ERR_OK) {
-        log_trouble("stacks wait a little longer", row->id, &late);
-        for (size_t i = 0; i < what.count && u->owed_count < INDEX_UPLOAD_OWED_MAX; i++)
-            u->owed[u->owed_count++] = what.slices[i].uuid;
-    }
     return ERR_OK;
-}
-
-enum err index_upload_settle(struct index_upload *u, struct error *err)
-{
-    enum err rc = index_tell_pending(u->writer, u->owed, u->owed_count, false, err);
-    if (rc == ERR_OK)
-        u->owed_count = 0;
-    return rc;
 }
 
 /* Thousands of system libraries are the same from one upload to the next: a list for the child of

@@ -19,7 +19,6 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/uuid.h"
 #include "server/jobs/index_child.h"
 #include "server/jobs/layouts.h"
 #include "server/jobs/metrics.h"
@@ -27,8 +26,6 @@
 #include "storage/blob_store.h"
 #include "storage/storage_read.h"
 #include "symbolizer/index_cache.h"
-
-#define INDEX_UPLOAD_OWED_MAX 1024
 
 struct index_upload {
     struct storage_reader *reader;
@@ -39,15 +36,9 @@ struct index_upload {
     struct metrics *metrics;
     struct arena *arena;      /* of one upload */
     struct index_child child; /* how it is run; but for the upload itself */
-
-    /* Its own, from one upload to the next. */
-    struct uuid owed[INDEX_UPLOAD_OWED_MAX]; /* whose stacks are still to be turned back */
-    size_t owed_count;
 };
 
 /* An error: it is still queued. */
 enum err index_upload_run(struct index_upload *u, uint64_t id, struct error *err);
-/* Turns back stacks that slipped in while an upload came to its end, if that could not be done then. */
-enum err index_upload_settle(struct index_upload *u, struct error *err);
 
 #endif

@@ -10,9 +10,10 @@
  *   1. files into place, cache told: stacks resolved from now on use the new index;
  *   2. stacks that missed the image back to pending, in chunks (WRITE_REPEND);
  *   3. the upload becomes INDEXED, with its slices, and in the same transaction a first chunk of the
- *      stacks that slipped in between; 4. what is left of those, in chunks.
- * A crash before 3 does all of it again, which changes nothing twice. The writer's bell rings the
- * resolver after each commit that made stacks pending.
+ *      stacks that slipped in between, and a note if there may be more;
+ *   4. what is left of those, in chunks; the last one takes the note away.
+ * A crash before 3 does all of it again, which changes nothing twice; notes (read_turn_backs) are looked
+ * for at each turn. The writer's bell rings the resolver after each commit that made stacks pending.
  *
  * Ends. Whatever the child does the upload ends INDEXED or FAILED with a reason (index_upload.h). What
  * stays queued lets those behind it have their turn, then it is tried again, so that one holds nobody
@@ -169,8 +170,8 @@ static enum err note_damage(void *ctx, const struct uuid *uuid, struct error *er
     return index_tell_refits(x->writer, uuid, 1, true, err);
 }
 
-/* Files first, then stacks, then the database, then the stacks that slipped in between; as with an
- * upload. Stacks that were resolved with an index that is lost keep what it said; those of one that was
+/* Files first, then stacks, then the database, which notes the UUID for the stacks that slipped in
+ * between; as with an upload. Stacks that were resolved with an index that is lost keep what it said; those of one that was
  * damaged are resolved anew, once there is another. */
 static enum err refit(struct indexer *x, const struct refit_row *row, struct error *err)
 {
@@ -189,13 +190,13 @@ static enum err refit(struct indexer *x, const struct refit_row *row, struct err
     if (rc == ERR_OK)
         rc = index_tell_pending(x->writer, &row->uuid, 1, all_users, err);
     if (rc == ERR_OK)
-        rc = index_tell_refitted(x->writer, &r, err);
+        rc = index_tell_refitted(x->writer, &r, all_users, err);
     if (rc != ERR_OK)
         return rc;
     metrics_add(x->metrics, METRIC_REFITS, 1);
     log_info("index chosen anew", "uuid=%s slice=%" PRIu64 " made=%d lost=%zu",
              uuid_format(&row->uuid, text), r.op.slice_id, r.made_anew, r.op.lost_count);
-    return index_tell_pending(x->writer, &row->uuid, 1, all_users, err);
+    return index_tell_turn_backs(x->writer, x->reader, x->arena, err);
 }
 
 /* The next UUID that is queued, after the one that failed last. *ret_more: look again at once. */
@@ -258,6 +259,17 @@ static bool wait_for_work(struct indexer *x, int64_t until_mono_ms)
     return go_on;
 }
 
+/* Stacks that slipped in while an index came into use; what cannot be done now stays noted. */
+static enum err turn_back(struct indexer *x)
+{
+    struct error err;
+    arena_reset(x->arena);
+    enum err rc = index_tell_turn_backs(x->writer, x->reader, x->arena, &err);
+    if (rc != ERR_OK)
+        log_trouble("stacks wait a little longer", 0, &err);
+    return rc;
+}
+
 /* One upload. *ret_more: look again at once. */
 static enum err upload_next(struct indexer *x, bool *ret_more, struct error *err)
 {
@@ -266,6 +278,8 @@ static enum err upload_next(struct indexer *x, bool *ret_more, struct error *err
     *ret_more = rc == ERR_OK && id != 0;
     if (*ret_more) {
         rc = index_upload_run(&x->upload, id, err);
+        if (rc == ERR_OK)
+            turn_back(x);
         if (rc == ERR_OK)
             waiters_call(&x->waiters, id, ERR_OK);
     }
@@ -337,6 +351,7 @@ static void *run(void *arg)
     int64_t until = 0; /* what waits since the last run is taken at once */
     while (wait_for_work(x, until)) {
         struct error err = {.code = ERR_OK};
+        enum err backs = turn_back(x);
         bool more_refits = false, more_uploads = false, more_keeping = false;
         enum err refits = refit_next(x, &more_refits, &err);
         if (refits != ERR_OK && refits != ERR_BUSY)
@@ -344,9 +359,8 @@ static void *run(void *arg)
         enum err uploads = upload_next(x, &more_uploads, &err);
         enum err keeping = keep(x, &more_keeping, &err);
         note_disk(x, refits == ERR_IO || uploads == ERR_IO || keeping == ERR_IO);
-        enum err owed = index_upload_settle(&x->upload, &err);
-        bool failed = refits != ERR_OK || uploads != ERR_OK || keeping != ERR_OK ||
-                      owed != ERR_OK || blob_store_tidy(x->blobs) > 0;
+        bool failed = backs != ERR_OK || refits != ERR_OK || uploads != ERR_OK ||
+                      keeping != ERR_OK || blob_store_tidy(x->blobs) > 0;
         x->failures = failed ? x->failures + 1 : 0;
         if (failed)
             until = clock_mono_ms() + pause_after(x->failures);

@@ -59,6 +59,13 @@ ON CONFLICT (uuid) DO UPDATE SET deleted = max(deleted, excluded.deleted);
 -- name: refit_done
 DELETE FROM refits WHERE uuid = ?1;
 
+-- name: turn_back_queue
+INSERT INTO turn_backs (uuid, all_users) VALUES (?1, ?2)
+ON CONFLICT (uuid) DO UPDATE SET all_users = max(all_users, excluded.all_users);
+
+-- name: turn_back_done
+DELETE FROM turn_backs WHERE uuid = ?1 AND all_users <= ?2;
+
 -- name: slice_lost
 UPDATE slices SET lost = 1, current = 0 WHERE id = ?1 AND uuid = ?2;
 
@@ -116,6 +123,9 @@ DELETE FROM open_uploads WHERE id = ?1;
 
 -- name: refits
 SELECT uuid, deleted FROM refits ORDER BY uuid LIMIT ?1;
+
+-- name: turn_backs
+SELECT uuid, all_users FROM turn_backs ORDER BY uuid LIMIT ?1;
 
 -- name: objects_idle
 SELECT o.sha256, o.bytes, o.used_ms FROM objects o

@@ -267,8 +267,17 @@ static struct write_op *many_stacks(uint32_t first, uint32_t count)
     return op;
 }
 
+static size_t turn_backs(struct suite *s, struct turn_back_row **rows)
+{
+    struct error err = {0};
+    size_t count = 0;
+    ck_assert_int_eq(read_turn_backs(s->reader, 10, &s->arena, rows, &count, &err), ERR_OK);
+    return count;
+}
+
 void suite_repend_in_chunks(struct suite *s)
 {
+    struct turn_back_row *noted;
     const uint32_t image[] = {1};
     uint32_t total = REPEND_CHUNK + 300;
     for (uint32_t i = 0; i < total; i += 460)
@@ -276,15 +285,21 @@ void suite_repend_in_chunks(struct suite *s)
     ck_assert_uint_eq(suite_resolve(s), total);
     suite_index(s, image, 1, 1);
     ck_assert_uint_eq(suite_pending(s), REPEND_CHUNK);
+    ck_assert_uint_eq(turn_backs(s, &noted), 1);
+    ck_assert(!noted[0].all_users);
     struct write_op *op = write_op_new(WRITE_REPEND, 4096);
     op->u.repend.uuid = suite_uuid(1);
+    suite_apply_keep(s, op); /* does not settle: the note stays */
+    op->u.repend = (struct op_repend){.uuid = suite_uuid(1), .settles = true};
     uint64_t turned = 0;
     do {
+        ck_assert_uint_eq(turn_backs(s, &noted), 1);
         suite_apply_keep(s, op);
         turned += op->u.repend.count;
     } while (op->u.repend.more);
     write_op_free(op);
     ck_assert_uint_eq(turned, total);
+    ck_assert_uint_eq(turn_backs(s, &noted), 0);
     ck_assert_uint_eq(suite_pending(s), total);
 }
 
@@ -335,8 +350,22 @@ void suite_richer_index_replaces(struct suite *s)
     suite_index(s, image, 1, 0);
     post(s, "a", 0);
     suite_resolve(s);
+    struct turn_back_row *noted;
+    ck_assert_uint_eq(turn_backs(s, &noted), 0); /* nobody missed it, and few did */
     suite_index(s, image, 1, 5);
     ck_assert_uint_eq(suite_pending(s), 1);
+    ck_assert_uint_eq(turn_backs(s, &noted), 1);
+    ck_assert(noted[0].all_users);
+    struct write_op *back = write_op_new(WRITE_REPEND, 4096);
+    back->u.repend = (struct op_repend){.uuid = u, .settles = true};
+    suite_apply_keep(s, back); /* not all that use it */
+    ck_assert_uint_eq(turn_backs(s, &noted), 1);
+    back->u.repend = (struct op_repend){.uuid = u, .settles = true, .all_users = true};
+    do
+        suite_apply_keep(s, back);
+    while (back->u.repend.more);
+    write_op_free(back);
+    ck_assert_uint_eq(turn_backs(s, &noted), 0);
     ck_assert_int_eq(read_symbol(s->reader, &u, &s->arena, &rows, &count, &err), ERR_OK);
     ck_assert_uint_eq(count, 2);
     ck_assert(rows[0].current && !rows[1].current);

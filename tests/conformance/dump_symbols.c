@@ -70,6 +70,7 @@ static void dump_store(struct dump *d)
 {
     struct error err = {0};
     struct refit_row *refits;
+    struct turn_back_row *backs;
     struct protected_row *builds;
     struct open_upload_row *open;
     size_t n;
@@ -77,6 +78,13 @@ static void dump_store(struct dump *d)
         for (size_t i = 0; i < n; i++) {
             buf_printf(d->out, "refit %d", refits[i].deleted);
             dump_uuid(d, &refits[i].uuid);
+            buf_puts(d->out, "\n");
+        }
+    }
+    if (dump_ok(d, read_turn_backs(d->r, 100, &d->arena, &backs, &n, &err), &err)) {
+        for (size_t i = 0; i < n; i++) {
+            buf_printf(d->out, "turn back %d", backs[i].all_users);
+            dump_uuid(d, &backs[i].uuid);
             buf_puts(d->out, "\n");
         }
     }

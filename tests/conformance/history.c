@@ -124,7 +124,8 @@ static struct write_op *make_repend(struct history *h)
 {
     struct write_op *op = write_op_new(WRITE_REPEND, 4096);
     op->u.repend = (struct op_repend){.uuid = suite_uuid(draw(h, 2) ? 1 + draw(h, 5) : 30),
-                                      .all_users = draw(h, 2)};
+                                      .all_users = draw(h, 2),
+                                      .settles = draw(h, 2)};
     return op;
 }
 
@@ -162,6 +163,7 @@ static struct write_op *make_refitted(struct history *h)
                                           .slice_id = draw(h, 3) ? 1 + draw(h, 20) : 0,
                                           .index_bytes = draw(h, 2) * 777,
                                           .functions = 5,
+                                          .all_users = draw(h, 2),
                                           .lost = lost,
                                           .lost_count = draw(h, 3)};
     return op;

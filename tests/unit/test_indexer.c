@@ -615,39 +615,89 @@ START_TEST(an_upload_whose_file_is_gone)
 }
 END_TEST
 
-START_TEST(stacks_that_waited_are_pending_again)
+/* --- stacks that wait ------------------------------------------------------------------------- */
+
+static struct resolver *resolver;
+static struct rules *rules;
+
+static void start_resolver(void)
 {
-    struct raw_frame frame = {
-        .image = uuid_of(UUID_A), .offset = 0x1000, .image_kind = IMAGE_UUID, .kind = FRAME_LEAF};
-    struct op_image image = {
-        .id = frame.image, .kind = IMAGE_UUID, .class = IMAGE_CLASS_APP, .name = "Shop"};
     struct resolver_options options = {.workers = 1, .page = 64, .frame_cache_entries = 64};
-    struct rules *rules = NULL;
-    struct resolver *resolver = NULL;
     struct error err;
-    struct report_row row;
-    setup();
-    start_indexer();
-    prepare("one", UUID_A, 3, 0x100000000);
     ck_assert_int_eq(rules_new_default(&rules, &err), ERR_OK);
     ck_assert_int_eq(resolver_start(rig.storage, rig.writer, rig.cache, rules, &options,
                                     rig.metrics, &resolver, &err),
                      ERR_OK);
     atomic_store(&rig.resolver, resolver);
+}
+
+static void stop_resolver(void)
+{
+    atomic_store(&rig.resolver, NULL);
+    resolver_stop(resolver);
+    rules_free(rules);
+}
+
+/* A report whose stack misses UUID_A, and is resolved without it. */
+static void post_waiting(void)
+{
+    struct raw_frame frame = {
+        .image = uuid_of(UUID_A), .offset = 0x1000, .image_kind = IMAGE_UUID, .kind = FRAME_LEAF};
+    struct op_image image = {
+        .id = frame.image, .kind = IMAGE_UUID, .class = IMAGE_CLASS_APP, .name = "Shop"};
     rig_apply(&rig, ops_report("com.example.shop", "r1", &frame, 1, &image, 1));
     while (metrics_get(rig.metrics, METRIC_STACKS_RESOLVED) < 1)
         usleep(500);
-    finish(upload(slice("one", UUID_A, UUID_A ".gsym", 7, 'a')));
+}
+
+static void expect_function(const char *function)
+{
+    struct error err;
+    struct report_row row;
     while (metrics_get(rig.metrics, METRIC_STACKS_RESOLVED) < 2)
         usleep(500);
     arena_reset(&rig.arena);
     ck_assert_msg(read_report(rig.reader, "com.example.shop", "r1", &rig.arena, &row, &err) ==
                       ERR_OK,
                   "%s", err.text);
-    ck_assert_str_eq(row.stack.resolved.frames[0].frames[0].function, "function0");
-    atomic_store(&rig.resolver, NULL);
-    resolver_stop(resolver);
-    rules_free(rules);
+    ck_assert_str_eq(row.stack.resolved.frames[0].frames[0].function, function);
+}
+
+START_TEST(stacks_that_waited_are_pending_again)
+{
+    setup();
+    start_indexer();
+    prepare("one", UUID_A, 3, 0x100000000);
+    start_resolver();
+    post_waiting();
+    finish(upload(slice("one", UUID_A, UUID_A ".gsym", 7, 'a')));
+    expect_function("function0");
+    stop_resolver();
+    teardown();
+}
+END_TEST
+
+/* The daemon went down when the index was in use, and not all stacks that missed it were turned back. */
+START_TEST(stacks_that_slipped_in_survive_a_restart)
+{
+    struct uuid uuid = uuid_of(UUID_A);
+    struct turn_back_row *rows = NULL;
+    struct error err;
+    size_t count = 1;
+    setup();
+    start_resolver();
+    post_waiting();
+    rig_put_index(&rig, &uuid, "late()");
+    struct write_op *op = write_op_new(WRITE_REFITTED, 4096);
+    op->u.refitted = (struct op_refitted){.uuid = uuid};
+    rig_apply(&rig, op);
+    start_indexer(); /* nobody rings */
+    expect_function("late()");
+    while (count > 0) {
+        arena_reset(&rig.arena);
+        ck_assert_int_eq(read_turn_backs(rig.reader, 10, &rig.arena, &rows, &count, &err), ERR_OK);
+    }
+    stop_resolver();
     teardown();
 }
 END_TEST
@@ -703,4 +753,4 @@ UNIT_MAIN("indexer", a_damaged_index_is_replaced, trouble_is_told_to_who_waits,
           queued_uploads_survive_a_restart, waiting_for_what_is_over_or_never_was,
           an_upload_whose_file_is_gone, a_killed_child_is_run_again,
           without_descriptors_nothing_is_decided, stacks_that_waited_are_pending_again,
-          the_real_program)
+          stacks_that_slipped_in_survive_a_restart, the_real_program)
