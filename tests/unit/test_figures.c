@@ -39,8 +39,7 @@ START_TEST(hostile_values_do_not_overflow)
     ck_assert_int_eq(figures_above(2500000, 1000), 1500);
     ck_assert_int_eq(figures_above(FIGURES_WEIGHT_ONE, 1000), 0);
     ck_assert_int_eq(figures_above(3333333, -1), 0);
-    ck_assert_int_eq(figures_above(figures_weight(INFINITY), INT64_MAX),
-                     FIGURES_ABOVE_MAX);
+    ck_assert_int_eq(figures_above(figures_weight(INFINITY), INT64_MAX), FIGURES_ABOVE_MAX);
     ck_assert_int_eq(figures_above(figures_weight(1000), 60000), 999 * 60000);
     figures_add(&f, 1, INT64_MAX);
     figures_add(&f, 1, -1);
@@ -86,5 +85,5 @@ START_TEST(weeks_begin_on_monday)
 }
 END_TEST
 
-UNIT_MAIN("figures", sums_forget_their_order, hostile_values_do_not_overflow, sums_stay_below_their_limit,
-          weeks_begin_on_monday)
+UNIT_MAIN("figures", sums_forget_their_order, hostile_values_do_not_overflow,
+          sums_stay_below_their_limit, weeks_begin_on_monday)
