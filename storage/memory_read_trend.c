@@ -122,8 +122,8 @@ enum err mem_read_totals(struct storage_reader *r, const struct read_filter *f,
         const struct mem_fact fact = mem_fact_of_usage(&s->usages[i]);
         if (!mem_fact_matches(s, &fact, &of_usage))
             continue;
-        ret->usage.foreground_ms = (uint64_t)figures_sum((int64_t)ret->usage.foreground_ms,
-                                                         s->usages[i].foreground_ms);
+        ret->usage.foreground_ms =
+            (uint64_t)figures_sum((int64_t)ret->usage.foreground_ms, s->usages[i].foreground_ms);
         ret->usage.launches += (double)s->usages[i].launches / FIGURES_WEIGHT_ONE;
     }
     figures_show(&figures, &ret->figures);
