@@ -157,15 +157,20 @@ static void order_by_code(struct dwarf_abbrevs *t)
     t->dense = kept > 0 && t->list[0].code == 1 && t->list[kept - 1].code == kept;
 }
 
-void dwarf_abbrevs_read(struct cursor c, const struct dwarf_sizes *sizes, struct dwarf_abbrevs *ret)
+uint64_t dwarf_abbrevs_read(struct cursor c, const struct dwarf_sizes *sizes,
+                            struct dwarf_abbrevs *ret)
 {
     struct reading r = {.table = ret};
     memset(ret, 0, sizeof(*ret));
     ret->sizes = *sizes;
-    ret->damage = read_table(&r, &c);
-    if (ret->damage)
-        ret->count = 0;
-    order_by_code(ret);
+    const char *damage = read_table(&r, &c);
+    uint64_t work = ret->count + r.spec_count;
+    if (damage)
+        dwarf_abbrevs_done(ret);
+    else
+        order_by_code(ret);
+    ret->damage = damage;
+    return work;
 }
 
 void dwarf_abbrevs_done(struct dwarf_abbrevs *a)

@@ -101,9 +101,10 @@ struct dwarf_abbrevs {
     const char *damage; /* why the table cannot be used; NULL when it can */
 };
 
-/* Decodes the table at the cursor. Damage, and want of memory, are noted in `ret->damage`. */
-void dwarf_abbrevs_read(struct cursor c, const struct dwarf_sizes *sizes,
-                        struct dwarf_abbrevs *ret);
+/* Decodes the table at the cursor. Damage, and want of memory, are noted in `ret->damage`; such a
+ * table is empty. How many abbreviations and attributes were read, damaged or not. */
+uint64_t dwarf_abbrevs_read(struct cursor c, const struct dwarf_sizes *sizes,
+                            struct dwarf_abbrevs *ret);
 void dwarf_abbrevs_done(struct dwarf_abbrevs *a);
 
 const struct dwarf_abbrev *dwarf_abbrevs_search(const struct dwarf_abbrevs *a, uint64_t code);

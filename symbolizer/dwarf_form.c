@@ -181,7 +181,7 @@ uint64_t dwarf_read_uint(struct cursor *c, unsigned bytes, bool swap)
     uint64_t v = 0;
     const uint8_t *p = cursor_take(c, bytes);
     for (unsigned i = 0; p && i < bytes && i < 8; i++)
-        v |= (uint64_t)p[i] << (8 * (swap ? bytes - 1 - i : i));
+        v |= (uint64_t)p[swap ? bytes - 1 - i : i] << (8 * i);
     return v;
 }
 

@@ -79,7 +79,7 @@ enum {
 
 /* Sizes that forms depend on. */
 struct dwarf_sizes {
-    uint8_t address; /* 2, 4 or 8 */
+    uint8_t address; /* 4 or 8 */
     uint8_t offset;  /* 4 or 8 */
     uint8_t ref_addr;
 };

@@ -28,8 +28,11 @@ enum {
 
 enum { DW_LNCT_path = 1, DW_LNCT_directory_index = 2 };
 
+#define WORK_PER_FILE 16 /* also of directories: what they take of memory */
+
 static const char *const text_header = "line table header runs past its section";
 static const char *const text_memory = "no memory for a line table";
+static const char *const text_work = "line tables cost too much work";
 
 struct header {
     uint16_t version;
@@ -45,6 +48,7 @@ struct header {
 /* The registers of the line-number machine, and where its sequence began. */
 struct machine {
     uint64_t address;
+    uint64_t last; /* address of the row before, kept or not */
     uint32_t op_index;
     uint32_t file;
     uint32_t line;
@@ -71,6 +75,7 @@ static const char *push_directory(struct dwarf_lines *l, const char *name)
     if (!p)
         return text_memory;
     l->directories = p;
+    l->name_bytes += name ? strlen(name) : 0;
     l->directories[l->directory_count++] = name;
     return NULL;
 }
@@ -83,6 +88,7 @@ static const char *push_file(struct dwarf_lines *l, const char *name, uint64_t d
     if (!p)
         return text_memory;
     l->files = p;
+    l->name_bytes += name ? strlen(name) : 0;
     l->files[l->file_count++] =
         (struct dwarf_file){name, directory > UINT32_MAX ? UINT32_MAX : (uint32_t)directory};
     return NULL;
@@ -153,8 +159,8 @@ static const char *read_list_v5(struct cursor *c, const struct dwarf *d, const s
     return NULL;
 }
 
-static const char *read_header(const struct dwarf *d, const struct dwarf_unit *u,
-                               struct dwarf_lines *l, struct header *h)
+static const char *read_header(struct dwarf *d, const struct dwarf_unit *u, struct dwarf_lines *l,
+                               struct header *h)
 {
     struct cursor c = d->line;
     struct dwarf_unit shape = *u; /* the table has sizes of its own */
@@ -179,6 +185,9 @@ static const char *read_header(const struct dwarf *d, const struct dwarf_unit *u
     uint64_t header_length = dwarf_read_uint(&c, shape.sizes.offset, d->swap);
     if (c.overrun || header_length > cursor_left(&c))
         return text_header;
+    /* Any number of units may have the same table. */
+    if (!dwarf_spend(d, header_length))
+        return text_work;
     h->program = c;
     cursor_skip(&h->program, header_length);
     c.end = h->program.p;
@@ -234,10 +243,11 @@ static bool emit(struct machine *m, struct dwarf_lines *l)
 {
     if (l->row_count > m->first) {
         struct dwarf_row *last = &l->rows[l->row_count - 1];
-        if (m->address < last->address) {
+        if (m->address < m->last) {
             m->backwards = true;
             return true;
         }
+        m->last = m->address;
         if (m->address == last->address) {
             last->file = m->file;
             last->line = m->line;
@@ -246,6 +256,7 @@ static bool emit(struct machine *m, struct dwarf_lines *l)
         if (m->file == last->file && m->line == last->line)
             return true;
     }
+    m->last = m->address;
     return push_row(l, m->address, m->file, m->line);
 }
 
@@ -260,8 +271,7 @@ static void reset(struct machine *m, size_t row_count)
 static bool end_sequence(const struct dwarf *d, struct machine *m, struct dwarf_lines *l)
 {
     size_t first = m->first;
-    bool kept = !m->backwards && l->row_count > first &&
-                m->address >= l->rows[l->row_count - 1].address &&
+    bool kept = !m->backwards && l->row_count > first && m->address >= m->last &&
                 m->address > l->rows[first].address && dwarf_code_at(d, l->rows[first].address);
     if (!kept) {
         l->row_count = first;
@@ -297,7 +307,7 @@ static const char *extended(const struct dwarf *d, struct cursor *c, struct mach
         return end_sequence(d, m, l) ? NULL : text_memory;
     case DW_LNE_set_address: {
         uint64_t address = dwarf_read_uint(&body, (unsigned)cursor_left(&body), d->swap);
-        if (l->row_count > m->first && address < l->rows[l->row_count - 1].address)
+        if (l->row_count > m->first && address < m->last)
             m->backwards = true;
         m->address = d->thumb ? address & ~(uint64_t)1 : address;
         m->op_index = 0;
@@ -438,16 +448,19 @@ const char *dwarf_lines_read(struct dwarf *d, const struct dwarf_unit *u, struct
 {
     struct header h = {0};
     l->row_count = l->file_count = l->directory_count = l->sequence_count = 0;
+    l->name_bytes = 0;
     l->first_file = u->version >= 5 ? 0 : 1;
     if (!u->has_lines)
         return NULL;
     const char *damage = read_header(d, u, l, &h);
+    if (!dwarf_spend(d, (l->file_count + l->directory_count) * WORK_PER_FILE + l->name_bytes))
+        return text_work;
     if (d->map)
         restore_names(d->map, l);
     if (damage)
         return damage;
     if (!dwarf_spend(d, cursor_left(&h.program)))
-        return "line tables cost too much work";
+        return text_work;
     damage = run_program(d, &h, l);
     if (!is_ordered(l)) {
         const char *order = put_in_order(l);

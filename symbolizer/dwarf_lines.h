@@ -49,6 +49,7 @@ struct dwarf_lines {
     uint32_t first_file;      /* number of files[0]: 1, from DWARF 5 on 0 */
     const char **directories; /* [0]: where the compiler ran, NULL: not known */
     size_t directory_count, directory_cap;
+    uint64_t name_bytes;              /* of files and directories, for dwarf_spend */
     struct dwarf_sequence *sequences; /* only while reading */
     size_t sequence_count, sequence_cap;
 };

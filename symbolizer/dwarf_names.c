@@ -29,7 +29,16 @@ static bool is_function(const struct dwarf_abbrev *a)
            a->tag == DW_TAG_entry_point;
 }
 
-static void follow(const struct dwarf *d, uint64_t die, struct dwarf_name *ret)
+/* Reads a DIE of which nobody else asked, behind its code. False: it cannot be read. */
+static bool read_entry(struct dwarf *d, const struct dwarf_unit *u, const struct dwarf_abbrev *a,
+                       struct cursor *c, struct dwarf_entry *ret)
+{
+    const uint8_t *from = c->p;
+    bool good = dwarf_entry_read(d, u, a, c, ret);
+    return dwarf_spend(d, a->spec_count + (uint64_t)(c->p - from)) && good;
+}
+
+static void follow(struct dwarf *d, uint64_t die, struct dwarf_name *ret)
 {
     for (int step = 0; die && step < DWARF_CHAIN_MAX; step++) {
         const struct dwarf_unit *u = dwarf_unit_of(d, die);
@@ -38,7 +47,7 @@ static void follow(const struct dwarf *d, uint64_t die, struct dwarf_name *ret)
         struct cursor c = dwarf_unit_cursor(d, u, die);
         const struct dwarf_abbrev *a = dwarf_abbrevs_find(u->abbrevs, cursor_uleb(&c));
         struct dwarf_entry e = {0};
-        if (!a || !is_function(a) || !dwarf_entry_read(d, u, a, &c, &e))
+        if (!a || !is_function(a) || !read_entry(d, u, a, &c, &e))
             return;
         merge(&e, die, ret);
         /* The linkage name is what we came for; only whether it is external may stand further on. */
@@ -48,13 +57,13 @@ static void follow(const struct dwarf *d, uint64_t die, struct dwarf_name *ret)
     }
 }
 
-void dwarf_name_at(const struct dwarf *d, uint64_t die, struct dwarf_name *ret)
+void dwarf_name_at(struct dwarf *d, uint64_t die, struct dwarf_name *ret)
 {
     memset(ret, 0, sizeof(*ret));
     follow(d, die, ret);
 }
 
-void dwarf_name_of(const struct dwarf *d, const struct dwarf_entry *e, struct dwarf_name *ret)
+void dwarf_name_of(struct dwarf *d, const struct dwarf_entry *e, struct dwarf_name *ret)
 {
     memset(ret, 0, sizeof(*ret));
     merge(e, e->offset, ret);
@@ -129,7 +138,7 @@ static bool pass_die(struct scope_walk *w, const struct dwarf_abbrev *a, struct 
     if (!a->children || !is_scope(a->tag) || w->open_count == DWARF_SCOPES_MAX)
         return dwarf_abbrev_skip(w->u->abbrevs, a, c, w->d->swap);
     struct dwarf_entry e = {0};
-    if (!dwarf_entry_read(w->d, w->u, a, c, &e))
+    if (!read_entry(w->d, w->u, a, c, &e))
         return false;
     /* An unnamed class is no help to a reader; an unnamed namespace is what C++ calls it. */
     if (e.name || a->tag == DW_TAG_namespace)

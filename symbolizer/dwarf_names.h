@@ -7,7 +7,7 @@
  *
  * Invariants: the linkage name counts before the plain one; empty names count as none. A chain is
  * followed DWARF_CHAIN_MAX steps at most, so that a ring ends; a reference to what is no subprogram
- * names nothing.
+ * names nothing. DIEs read on the way are paid for with dwarf_spend.
  *
  * Threads: any. Memory: texts point into the object or the arena.
  */
@@ -32,9 +32,9 @@ struct dwarf_name {
 };
 
 /* Of an entry. */
-void dwarf_name_of(const struct dwarf *d, const struct dwarf_entry *e, struct dwarf_name *ret);
+void dwarf_name_of(struct dwarf *d, const struct dwarf_entry *e, struct dwarf_name *ret);
 /* The same for a reference: the abstract_origin of an inlined call. */
-void dwarf_name_at(const struct dwarf *d, uint64_t die, struct dwarf_name *ret);
+void dwarf_name_at(struct dwarf *d, uint64_t die, struct dwarf_name *ret);
 
 /* A name to be qualified. */
 struct dwarf_scoped {

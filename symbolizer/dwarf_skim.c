@@ -186,6 +186,9 @@ static const char *take_die(struct skimming *k, const struct dwarf_abbrev *a, ui
     e->offset = offset;
     e->inlined = inlined;
     e->parent = inlined ? parent : DWARF_NO_PARENT;
+    s->work += a->spec_count; /* more than bytes: some forms have none */
+    if (s->work > k->d->work_limit)
+        return "DIEs cost too much work";
     if (!dwarf_entry_read(k->d, k->u, a, c, e))
         return c->overrun ? text_past_end : dwarf_skim_unknown_form;
     uint32_t index = DWARF_NO_PARENT;
@@ -260,6 +263,7 @@ static const char *skim(struct skimming *k)
 const char *dwarf_skim_unit(const struct dwarf *d, const struct dwarf_unit *u, struct dwarf_skim *s)
 {
     s->count = 0;
+    s->work = 0;
     if (u->damage)
         return u->damage;
     /* 16 kB: too much for a stack that a caller chose. */

@@ -63,6 +63,7 @@ struct dwarf_skim {
     struct dwarf_entry *entries; /* in the order of the file: parents before children */
     size_t count;
     size_t cap;
+    uint64_t work; /* attributes read for them, to be paid for by the caller */
 };
 
 void dwarf_skim_done(struct dwarf_skim *s);

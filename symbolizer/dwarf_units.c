@@ -14,7 +14,10 @@ enum {
     DW_UT_split_type = 0x06,
 };
 
+#define WORK_PER_ATTRIBUTE 16 /* of a table */
+
 static const char *const text_past_end = "unit runs past .debug_info";
+static const char *const text_work = "too much work";
 
 /* The part of a header behind the length. */
 static void read_header(const struct dwarf *d, struct cursor *c, struct dwarf_unit *u)
@@ -133,18 +136,14 @@ static void read_table(void *ctx, size_t i, size_t worker)
     memset(table, 0, sizeof(*table));
     /* Tables that overlap could be read again and again: the work is counted. */
     if (dwarf_exhausted(d)) {
-        table->damage = "too much work";
+        table->damage = text_work;
         return;
     }
     if (!cursor_skip(&c, job->firsts[i]->abbrev_offset) || cursor_left(&c) == 0) {
         table->damage = "unit points outside .debug_abbrev";
         return;
     }
-    dwarf_abbrevs_read(c, &job->firsts[i]->sizes, table);
-    uint64_t specs = 0;
-    for (size_t k = 0; k < table->count; k++)
-        specs += 1 + table->list[k].spec_count;
-    dwarf_spend(d, specs * 16);
+    dwarf_spend(d, dwarf_abbrevs_read(c, &job->firsts[i]->sizes, table) * WORK_PER_ATTRIBUTE);
 }
 
 static enum err read_tables(struct dwarf *d, const struct parallel_for *parallel, struct error *err)
@@ -238,10 +237,14 @@ static void take_attribute(struct dwarf_unit *u, uint16_t attribute, const struc
 static void read_unit_die(void *ctx, size_t i, size_t worker)
 {
     (void)worker;
-    const struct dwarf *d = ctx;
+    struct dwarf *d = ctx;
     struct dwarf_unit *u = &d->units[i];
     if (u->damage)
         return;
+    if (dwarf_exhausted(d)) {
+        u->damage = text_work;
+        return;
+    }
     uint64_t header = u->sizes.offset == 8 ? 16 : 8;
     u->str_offsets_base = header;
     u->addr_base = header;
@@ -257,6 +260,7 @@ static void read_unit_die(void *ctx, size_t i, size_t worker)
             return;
         }
         const struct dwarf_spec *spec = dwarf_abbrev_specs(u->abbrevs, a);
+        dwarf_spend(d, a->spec_count);
         for (uint32_t k = 0; k < a->spec_count; k++, spec++) {
             struct dwarf_value v;
             if (!dwarf_form_read(&c, spec->form, spec->implicit, d, u, &v)) {

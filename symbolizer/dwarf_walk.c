@@ -59,6 +59,8 @@ static bool push_name(struct walk *k, const struct dwarf_name *name, uint32_t *r
     *ret = 0;
     if (!text)
         return true;
+    if (!dwarf_spend(k->d, strlen(text))) /* one text may be the name of many */
+        return false;
     void *p = vec_grown(out->names, &out->name_cap, out->name_count + 1, sizeof(out->names[0]));
     if (!p)
         return false;
@@ -448,6 +450,8 @@ bool dwarf_walk_unit(struct dwarf *d, const struct dwarf_unit *u, struct dwarf_w
         return false;
     k.scopes = dwarf_unit_has_scopes(u);
     ret->damage = read_entries(&k);
+    if (!dwarf_spend(d, w->skim.work))
+        return false;
     if (ret->damage)
         return return_lists(w, ret);
     if (!take_functions(&k) || !qualify_names(&k))

@@ -437,8 +437,86 @@ START_TEST(which_names_need_their_file)
 }
 END_TEST
 
+enum {
+    HEAVY = 20000, /* attributes of a DIE, all without bytes */
+    HEAVY_FUNCTION = 2,
+    HEAVY_ORIGIN,
+    ORIGINATED, /* low_pc, high_pc, origin */
+    POINTED,    /* low_pc, high_pc, name in .debug_str */
+};
+
+/* A second unit, of abbreviations that cost more than they are long. */
+static void begin_heavy(void)
+{
+    static uint64_t specs[2 * HEAVY + 5];
+    size_t n = 0;
+    specs[n++] = 0x11; /* low_pc 0, of the abbreviation */
+    specs[n++] = 0x21;
+    specs[n++] = 0;
+    for (int i = 1; i < HEAVY; i++) {
+        specs[n++] = 0x3f;
+        specs[n++] = 0x19; /* DW_FORM_flag_present */
+    }
+    specs[n] = specs[n + 1] = 0;
+    begin(0x0c);
+    close_children(1);
+    dwarf_unit_end(&bytes);
+    uint32_t table = (uint32_t)bytes.abbrev.len;
+    dwarf_abbreviation(&bytes, UNIT, 0x11, 1, (const uint64_t[]){0, 0});
+    dwarf_abbreviation(&bytes, HEAVY_FUNCTION, 0x2e, 0, specs);
+    dwarf_abbreviation(&bytes, HEAVY_ORIGIN, 0x2e, 0, specs + 3);
+    dwarf_abbreviation(&bytes, ORIGINATED, 0x2e, 0,
+                       (const uint64_t[]){0x11, 0x01, 0x12, 0x06, 0x31, 0x10, 0, 0});
+    dwarf_abbreviation(&bytes, POINTED, 0x2e, 0,
+                       (const uint64_t[]){0x11, 0x01, 0x12, 0x06, 0x03, 0x0e, 0, 0});
+    buf_u8(&bytes.abbrev, 0);
+    dwarf_unit_begin(&bytes, 4, table);
+    buf_u8(&bytes.info, UNIT);
+}
+
+static void pointing(uint8_t code, uint32_t at, int times)
+{
+    for (int i = 0; i < times; i++) {
+        buf_u8(&bytes.info, code);
+        buf_u64(&bytes.info, CODE);
+        buf_u32(&bytes.info, 4);
+        buf_u32(&bytes.info, at);
+    }
+}
+
+static void expect_circles(void)
+{
+    static const struct elf_builder_symbol symbols[] = {{"known", GLOBAL, 0, CODE, 0}};
+    make(symbols, 1);
+    ck_assert_msg(strstr(made.counts.warning, "in circles"), "%s", made.counts.warning);
+    expect(CODE, "known :0");
+    finish();
+}
+
+/* What a small file makes us do again and again is counted, and ends in a verdict. */
+START_TEST(work_beyond_the_bytes_is_counted)
+{
+    static char name[100001];
+    begin_heavy();
+    for (int i = 0; i < 4000; i++)
+        buf_u8(&bytes.info, HEAVY_FUNCTION);
+    expect_circles();
+
+    begin_heavy();
+    uint32_t origin = (uint32_t)bytes.info.len;
+    buf_u8(&bytes.info, HEAVY_ORIGIN);
+    pointing(ORIGINATED, origin, 4000);
+    expect_circles();
+
+    begin_heavy();
+    memset(name, 'x', sizeof(name) - 1);
+    pointing(POINTED, dwarf_string(&bytes, name), 1000);
+    expect_circles();
+}
+END_TEST
+
 UNIT_MAIN("debug_info", dead_functions_are_dropped, overlaps_have_one_answer,
           several_ranges_stay_several, inner_calls_widen_outer_ones,
           rows_without_functions_go_to_the_symbol_table, linkage_names_from_the_symbol_table,
           damaged_units_are_replaced_by_the_symbol_table, files_are_joined, symbols_without_dwarf,
-          which_names_need_their_file)
+          which_names_need_their_file, work_beyond_the_bytes_is_counted)

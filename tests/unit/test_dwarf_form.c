@@ -120,6 +120,11 @@ START_TEST(other_byte_order)
     ck_assert_uint_eq(dwarf_read_uint(&c, 3, false), 0x030201);
     c = cursor_of("\1\2", 2);
     ck_assert_uint_eq(dwarf_read_uint(&c, 2, true), 0x0102);
+    /* Of longer ones the low 64 bits count. */
+    c = cursor_of("\0\0\1\2\3\4\5\6\7\10", 10);
+    ck_assert_uint_eq(dwarf_read_uint(&c, 10, true), 0x0102030405060708);
+    c = cursor_of("\10\7\6\5\4\3\2\1\0\0", 10);
+    ck_assert_uint_eq(dwarf_read_uint(&c, 10, false), 0x0102030405060708);
 }
 END_TEST
 

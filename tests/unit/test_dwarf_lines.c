@@ -138,6 +138,17 @@ START_TEST(backward_dead_and_endless_sequences_are_dropped_alone)
     set_address(CODE + 0x104);
     buf_u8(&program, SPECIAL(1, 0));
     end_sequence(8);
+    set_address(CODE + 0x100); /* goes behind a row that repeats the one before */
+    buf_u8(&program, SPECIAL(1, 0));
+    buf_u8(&program, SPECIAL(0, 8));
+    set_address(CODE + 0x104);
+    buf_u8(&program, SPECIAL(1, 0));
+    end_sequence(8);
+    set_address(CODE + 0x100); /* the same, at its end */
+    buf_u8(&program, SPECIAL(1, 0));
+    buf_u8(&program, SPECIAL(0, 8));
+    set_address(CODE + 0x104);
+    end_sequence(1);
     set_address(0); /* dead */
     buf_u8(&program, SPECIAL(1, 0));
     end_sequence(8);
@@ -274,6 +285,30 @@ START_TEST(every_cut)
 }
 END_TEST
 
+/* Any number of units may point at one table: its header is paid for each time. */
+START_TEST(shared_headers_are_work)
+{
+    enum { DIRECTORIES = 50000 };
+    begin();
+    buf_u32(&bytes.line, 2 + 4 + 6 + 2 * DIRECTORIES + 2);
+    buf_u16(&bytes.line, 4);
+    buf_u32(&bytes.line, 6 + 2 * DIRECTORIES + 2);
+    buf_put(&bytes.line, "\1\1\1\373\16\1", 6);
+    for (int i = 0; i < DIRECTORIES; i++)
+        buf_put(&bytes.line, "d", 2);
+    buf_put(&bytes.line, "\0", 2);
+    ck_assert_ptr_null(read_table());
+    ck_assert_uint_eq(lines.directory_count, DIRECTORIES + 1);
+    int times = 0;
+    while (times < 1000 && !dwarf_lines_read(dwarf, &dwarf->units[0], &lines))
+        times++;
+    ck_assert_int_lt(times, 1000);
+    ck_assert(dwarf_exhausted(dwarf));
+    finish();
+}
+END_TEST
+
 UNIT_MAIN("dwarf_lines", rows_of_all_opcodes, last_row_at_an_address_counts,
           backward_dead_and_endless_sequences_are_dropped_alone, sequences_are_put_in_order,
-          program_cut_off_keeps_what_was_whole, define_file_adds_one, dwarf_5_header, every_cut)
+          program_cut_off_keeps_what_was_whole, define_file_adds_one, dwarf_5_header, every_cut,
+          shared_headers_are_work)

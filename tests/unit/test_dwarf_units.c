@@ -230,5 +230,49 @@ START_TEST(languages_with_scopes)
 }
 END_TEST
 
+/* Tables that overlap are read again and again, for nothing if they are damaged. */
+START_TEST(damaged_tables_are_work)
+{
+    dwarf_bytes_init(&bytes);
+    for (int i = 0; i < 100000; i++)
+        buf_u8(&bytes.abbrev, 1); /* from any offset: one abbreviation without end */
+    for (uint32_t i = 0; i < 200; i++) {
+        dwarf_unit_begin(&bytes, 4, i);
+        dwarf_unit_end(&bytes);
+    }
+    open_object();
+    ck_assert(dwarf_exhausted(dwarf));
+    for (size_t i = 0; i < dwarf->table_count; i++) {
+        ck_assert_ptr_nonnull(dwarf->tables[i].damage);
+        ck_assert_ptr_null(dwarf->tables[i].specs);
+    }
+    finish();
+}
+END_TEST
+
+/* A DIE of one byte may have thousands of attributes, all without bytes. */
+START_TEST(attributes_without_bytes_are_work)
+{
+    enum { FLAGS = 20000 };
+    static uint64_t specs[2 * FLAGS + 2];
+    for (int i = 0; i < FLAGS; i++) {
+        specs[2 * i] = 0x3f;
+        specs[2 * i + 1] = 0x19; /* DW_FORM_flag_present */
+    }
+    dwarf_bytes_init(&bytes);
+    dwarf_abbreviation(&bytes, 1, 0x11, 0, specs);
+    buf_u8(&bytes.abbrev, 0);
+    for (int i = 0; i < 2000; i++) {
+        dwarf_unit_begin(&bytes, 4, 0);
+        buf_u8(&bytes.info, 1);
+        dwarf_unit_end(&bytes);
+    }
+    open_object();
+    ck_assert(dwarf_exhausted(dwarf));
+    finish();
+}
+END_TEST
+
 UNIT_MAIN("dwarf_units", languages_with_scopes, versions_mixed_on_one_table, dwarf_64,
-          a_base_for_each_unit, damaged_headers, tables_without_attributes, where_code_is, no_dwarf)
+          a_base_for_each_unit, damaged_headers, tables_without_attributes, where_code_is, no_dwarf,
+          damaged_tables_are_work, attributes_without_bytes_are_work)
