@@ -190,7 +190,7 @@ END_TEST
 START_TEST(svg_leaves_out_slivers)
 {
     struct flame f = begin(true, false);
-    char deep[8];
+    char deep[16];
     STACK(1000000, 0, "wide", "inner");
     for (int i = 0; i < 100; i++) {
         snprintf(deep, sizeof(deep), "f%d", i);
