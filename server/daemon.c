@@ -61,6 +61,7 @@ struct daemon {
     struct readers *readers;
     struct spooler *spooler;
     struct piece_locks *piece_locks;
+    struct stats_memo *stats;
     struct services services;
     struct http_server *door;
     bool port_file_written;
@@ -159,7 +160,8 @@ static enum err start_memory(struct daemon *d, struct error *err)
     d->metrics = metrics_new();
     d->layouts = layouts_new(d->config->symbols.layouts);
     d->piece_locks = piece_locks_new();
-    if (!d->piece_locks || !d->metrics || !d->layouts)
+    d->stats = stats_memo_new();
+    if (!d->piece_locks || !d->stats || !d->metrics || !d->layouts)
         return error_set(err, ERR_NO_MEMORY, "no memory to start");
     return sigbus_guard_install(err);
 }
@@ -395,6 +397,7 @@ static enum err start_door(struct daemon *d, struct error *err)
                                     .indexer = d->indexer,
                                     .index_cache = d->cache,
                                     .layouts = d->layouts,
+                                    .stats = d->stats,
                                     .metrics = d->metrics,
                                     .notifier = d->notifier,
                                     .rules = d->rules,
@@ -502,6 +505,7 @@ void daemon_stop(struct daemon *d)
     metrics_free(d->metrics);
     layouts_free(d->layouts);
     piece_locks_free(d->piece_locks);
+    stats_memo_free(d->stats);
     live_rules_free(d->rules);
     data_dir_close(d->dir);
     bell_done(&d->pending_bell);

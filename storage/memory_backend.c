@@ -409,6 +409,7 @@ const struct storage_backend storage_backend_memory = {
     .read_cluster_reports = mem_read_cluster_reports,
     .read_report = mem_read_report,
     .read_stats = mem_read_stats,
+    .read_stack_totals = mem_read_stack_totals,
     .read_symbolication = mem_read_symbolication,
     .read_hours = mem_read_hours,
     .read_stack_weights = mem_read_stack_weights,

@@ -116,6 +116,8 @@ enum err mem_read_report(struct storage_reader *r, const char *bundle_id, const 
                          struct arena *arena, struct report_row *ret, struct error *err);
 enum err mem_read_stats(struct storage_reader *r, const char *bundle_id, struct stats_row *ret,
                         struct error *err);
+enum err mem_read_stack_totals(struct storage_reader *r, const char *bundle_id,
+                               struct stack_totals *ret, struct error *err);
 enum err mem_read_symbolication(struct storage_reader *r, const char *bundle_id, const char *by,
                                 size_t limit, struct arena *arena, struct symbolication_row **ret,
                                 size_t *ret_count, struct error *err);

@@ -224,8 +224,12 @@ static bool of_app(const struct mem_state *s, size_t app, const char *bundle_id)
     return !bundle_id || strcmp(s->apps[app].bundle_id, bundle_id) == 0;
 }
 
-static void count_stacks(const struct mem_state *s, const char *bundle_id, struct stats_row *x)
+enum err mem_read_stack_totals(struct storage_reader *r, const char *bundle_id,
+                               struct stack_totals *ret, struct error *err)
 {
+    const struct mem_state *s = mem_read_state(r);
+    struct stack_totals x = {0};
+    (void)err;
     uint64_t frames = 0;
     uint64_t names = 0;
     for (size_t i = 0; i < s->stacks_count; i++) {
@@ -234,16 +238,17 @@ static void count_stacks(const struct mem_state *s, const char *bundle_id, struc
         uint32_t named = 0;
         if (!of_app(s, k->app, bundle_id))
             continue;
-        x->stacks++;
-        x->pending_stacks += k->pending;
-        x->provisional_stacks += k->provisional;
+        x.stacks++;
+        x.provisional_stacks += k->provisional;
         if (k->resolved)
             frames_count_app(k->resolved, &app, &named);
         uint64_t reports = (uint64_t)mem_stack_sums(s, k->id).count;
         frames += reports * app;
         names += reports * named;
     }
-    x->symbolication_rate = frames ? (double)names / (double)frames : (double)NAN;
+    x.symbolication_rate = frames ? (double)names / (double)frames : (double)NAN;
+    *ret = x;
+    return ERR_OK;
 }
 
 static uint64_t count_symbols(struct storage_reader *r, const char *bundle_id)
@@ -284,7 +289,8 @@ enum err mem_read_stats(struct storage_reader *r, const char *bundle_id, struct 
         x.apps += of_app(s, i, bundle_id);
     for (size_t i = 0; i < s->facts_count; i++)
         x.reports += of_app(s, s->facts[i].app, bundle_id);
-    count_stacks(s, bundle_id, &x);
+    for (size_t i = 0; i < s->stacks_count; i++)
+        x.pending_stacks += s->stacks[i].pending && of_app(s, s->stacks[i].app, bundle_id);
     for (size_t i = 0; i < s->clusters_count; i++) {
         bool counts = false;
         for (size_t k = 0; k < s->facts_count && !counts; k++)

@@ -273,6 +273,7 @@ const struct storage_backend storage_backend_sqlite = {
     .read_cluster_reports = sqlite_read_cluster_reports,
     .read_report = sqlite_read_report,
     .read_stats = sqlite_read_stats,
+    .read_stack_totals = sqlite_read_stack_totals,
     .read_symbolication = sqlite_read_symbolication,
     .read_hours = sqlite_read_hours,
     .read_stack_weights = sqlite_read_stack_weights,

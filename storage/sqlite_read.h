@@ -97,6 +97,8 @@ enum err sqlite_read_report(struct storage_reader *r, const char *bundle_id, con
                             struct arena *arena, struct report_row *ret, struct error *err);
 enum err sqlite_read_stats(struct storage_reader *r, const char *bundle_id, struct stats_row *ret,
                            struct error *err);
+enum err sqlite_read_stack_totals(struct storage_reader *r, const char *bundle_id,
+                                  struct stack_totals *ret, struct error *err);
 enum err sqlite_read_symbolication(struct storage_reader *r, const char *bundle_id, const char *by,
                                    size_t limit, struct arena *arena,
                                    struct symbolication_row **ret, size_t *ret_count,

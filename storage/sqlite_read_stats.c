@@ -25,10 +25,10 @@ enum err sqlite_read_stats(struct storage_reader *base, const char *bundle_id,
 {
     struct sqlite_reader *r = sqlite_reader_of(base);
     const struct sql_value app = sql_text(bundle_id);
-    int64_t apps[2], stacks[5], clusters, symbols, uploads, findings, bytes, used;
+    int64_t apps[2], pending, clusters, symbols, uploads, findings, bytes, used;
     enum err rc = numbers(r, SQL_STATS_APPS, &app, 1, apps, 2, err);
     if (!rc)
-        rc = numbers(r, SQL_STATS_STACKS, &app, 1, stacks, 5, err);
+        rc = numbers(r, SQL_STATS_PENDING, &app, 1, &pending, 1, err);
     if (!rc)
         rc = numbers(r, SQL_STATS_CLUSTERS, &app, 1, &clusters, 1, err);
     if (!rc)
@@ -46,9 +46,7 @@ enum err sqlite_read_stats(struct storage_reader *base, const char *bundle_id,
     *ret = (struct stats_row){
         .apps = (uint64_t)apps[0],
         .reports = (uint64_t)apps[1],
-        .stacks = (uint64_t)stacks[0],
-        .pending_stacks = (uint64_t)stacks[1],
-        .provisional_stacks = (uint64_t)stacks[2],
+        .pending_stacks = (uint64_t)pending,
         .clusters = (uint64_t)clusters,
         .symbol_files = (uint64_t)symbols,
         .uploads_waiting = (uint64_t)uploads,
@@ -56,7 +54,22 @@ enum err sqlite_read_stats(struct storage_reader *base, const char *bundle_id,
         .database_bytes = (uint64_t)bytes,
         .database_used_bytes = (uint64_t)used,
         .wal_bytes = storage_wal_bytes(&r->storage->base),
-        .symbolication_rate = stacks[3] ? (double)stacks[4] / (double)stacks[3] : (double)NAN,
+    };
+    return ERR_OK;
+}
+
+enum err sqlite_read_stack_totals(struct storage_reader *base, const char *bundle_id,
+                                  struct stack_totals *ret, struct error *err)
+{
+    const struct sql_value app = sql_text(bundle_id);
+    int64_t n[4];
+    enum err rc = numbers(sqlite_reader_of(base), SQL_STATS_STACKS, &app, 1, n, 4, err);
+    if (rc)
+        return rc;
+    *ret = (struct stack_totals){
+        .stacks = (uint64_t)n[0],
+        .provisional_stacks = (uint64_t)n[1],
+        .symbolication_rate = n[2] ? (double)n[3] / (double)n[2] : (double)NAN,
     };
     return ERR_OK;
 }

@@ -156,6 +156,8 @@ struct storage_backend {
                             struct arena *arena, struct report_row *ret, struct error *err);
     enum err (*read_stats)(struct storage_reader *r, const char *bundle_id, struct stats_row *ret,
                            struct error *err);
+    enum err (*read_stack_totals)(struct storage_reader *r, const char *bundle_id,
+                                  struct stack_totals *ret, struct error *err);
     enum err (*read_alert_settings)(struct storage_reader *r, struct arena *arena,
                                     struct alert_settings *ret, struct error *err);
     enum err (*read_alert_cluster)(struct storage_reader *r, uint64_t id, struct arena *arena,

@@ -211,6 +211,12 @@ enum err read_stats(struct storage_reader *r, const char *bundle_id, struct stat
     return READ_WITHIN(r, err, read_stats(r, bundle_id, ret, err));
 }
 
+enum err read_stack_totals(struct storage_reader *r, const char *bundle_id,
+                           struct stack_totals *ret, struct error *err)
+{
+    return READ_WITHIN(r, err, read_stack_totals(r, bundle_id, ret, err));
+}
+
 enum err read_symbolication(struct storage_reader *r, const char *bundle_id, const char *by,
                             size_t limit, struct arena *arena, struct symbolication_row **ret,
                             size_t *ret_count, struct error *err)

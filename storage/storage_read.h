@@ -393,16 +393,23 @@ enum err read_report(struct storage_reader *r, const char *bundle_id, const char
                      struct arena *arena, struct report_row *ret, struct error *err);
 
 struct stats_row {
-    uint64_t apps, reports, stacks, pending_stacks, provisional_stacks, clusters, symbol_files,
-        uploads_waiting;
+    uint64_t apps, reports, pending_stacks, clusters, symbol_files, uploads_waiting;
     uint64_t pending_findings; /* reports and stacks in the queue of read_findings_due */
     uint64_t database_bytes, wal_bytes;
     uint64_t database_used_bytes; /* of database_bytes; the rest is used before the file grows */
-    double symbolication_rate;    /* application frames with a name / all, over distinct stacks
-                                  weighted by reports; NAN when there are none */
 };
 enum err read_stats(struct storage_reader *r, const char *bundle_id, struct stats_row *ret,
                     struct error *err);
+
+/* What is counted over all stacks: with half a million of them it takes a second, and so does
+ * read_symbolication. */
+struct stack_totals {
+    uint64_t stacks, provisional_stacks;
+    double symbolication_rate; /* application frames with a name / all, over distinct stacks
+                                  weighted by reports; NAN when there are none */
+};
+enum err read_stack_totals(struct storage_reader *r, const char *bundle_id,
+                           struct stack_totals *ret, struct error *err);
 
 struct symbolication_row {
     const char *key; /* app, "app version", or image name (of the stacks reported most often) */

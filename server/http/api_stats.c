@@ -1,12 +1,20 @@
+/*
+ * What is cheap to tell is told as it is now. What has to be counted over all stacks is counted anew
+ * while there are few of them; with KEPT_STACKS and more it is kept (stats_memo.h), and counted again
+ * beside the requests.
+ */
 #include "server/http/api.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "server/http/api_common.h"
 #include "storage/read_quota.h"
 
 #define SYMBOLICATION_ROWS 100
+#define KEPT_STACKS        2000
+#define COUNTED_BYTES      ((size_t)1 << 20)
 
 static enum err print_symbolication(const struct read_tools *tools, struct jout *j,
                                     const char *bundle_id, const char *by, struct error *err)
@@ -30,15 +38,141 @@ static enum err print_symbolication(const struct read_tools *tools, struct jout 
     return rc;
 }
 
-enum err api_get_stats(struct http_request *r, const struct read_tools *tools, struct error *err)
+/* Members of the answer, a comma before each, into an empty buffer; kept when it took long. */
+static enum err count_stacks(const struct read_tools *tools, struct stats_memo *memo,
+                             const char *bundle_id, struct buf *out, struct error *err)
 {
     static const char *const by[] = {"app", "version", "image"};
+    struct stack_totals t;
+    struct jout j;
+    const int64_t now_ms = clock_wall_ms(), mono_ms = clock_mono_ms();
+    enum err rc = read_stack_totals(tools->storage, bundle_id, &t, err);
+    if (rc != ERR_OK)
+        return rc;
+    jout_init(&j, out);
+    j.comma = true;
+    jout_uint(&j, "stacks", t.stacks);
+    jout_uint(&j, "provisional_stacks", t.provisional_stacks);
+    jout_double(&j, "symbolication_rate", t.symbolication_rate);
+    jout_object(&j, "symbolication");
+    for (size_t i = 0; rc == ERR_OK && i < sizeof(by) / sizeof(by[0]); i++)
+        rc = print_symbolication(tools, &j, bundle_id, by[i], err);
+    jout_end_object(&j);
+    jout_time(&j, "counted_at", now_ms);
+    if (rc == ERR_OK && out->failed)
+        rc = error_set(err, ERR_NO_MEMORY, "no memory for an answer");
+    if (rc == ERR_OK && t.stacks >= KEPT_STACKS)
+        stats_memo_put(memo, bundle_id, mono_ms, out->data);
+    return rc;
+}
+
+/* --- beside the requests -------------------------------------------------------------------- */
+
+struct recount {
+    struct read_job job;
+    struct stats_memo *memo;
+    char *bundle_id; /* NULL: all */
+};
+
+static void recount_free(struct recount *c)
+{
+    if (c)
+        free(c->bundle_id);
+    free(c);
+}
+
+static enum err recount_run(struct read_job *job, const struct read_tools *tools, struct error *err)
+{
+    const struct recount *c = job->user;
+    struct buf out;
+    buf_init(&out, COUNTED_BYTES);
+    enum err rc = count_stacks(tools, c->memo, c->bundle_id, &out, err);
+    buf_done(&out);
+    return rc;
+}
+
+static void recount_done(struct read_job *job, enum err rc, const struct error *err)
+{
+    (void)rc, (void)err;
+    recount_free(job->user);
+}
+
+/* When it does not come to it, one of the next requests asks again. */
+static void recount(const struct services *s, const char *bundle_id)
+{
+    struct recount *c = calloc(1, sizeof(*c));
+    if (c && bundle_id)
+        c->bundle_id = strdup(bundle_id);
+    if (!c || (bundle_id && !c->bundle_id)) {
+        recount_free(c);
+        return;
+    }
+    c->memo = s->stats;
+    c->job = (struct read_job){.run = recount_run, .done = recount_done, .user = c};
+    if (readers_submit(s->readers, &c->job, NULL) != ERR_OK)
+        recount_free(c);
+}
+
+/* --- the answer ----------------------------------------------------------------------------- */
+
+static enum err print_counted(struct http_request *r, const struct read_tools *tools,
+                              const char *bundle_id, bool fresh, struct buf *out, struct error *err)
+{
+    const char *kept = NULL;
+    const enum stats_age age =
+        fresh ? STATS_NONE
+              : stats_memo_get(r->services->stats, bundle_id, clock_mono_ms(), tools->arena, &kept);
+    if (age == STATS_DUE)
+        recount(r->services, bundle_id);
+    if (age != STATS_NONE) {
+        buf_puts(out, kept);
+        return ERR_OK;
+    }
+    struct buf counted;
+    buf_init(&counted, COUNTED_BYTES);
+    enum err rc = count_stacks(tools, r->services->stats, bundle_id, &counted, err);
+    if (rc == ERR_OK)
+        buf_puts(out, counted.data);
+    buf_done(&counted);
+    return rc;
+}
+
+static void print_figures(const struct http_request *r, struct jout *j, const struct stats_row *s,
+                          const struct new_stacks_row *new_stacks,
+                          const struct object_totals *objects)
+{
+    jout_uint(j, "apps", s->apps);
+    jout_uint(j, "reports", s->reports);
+    jout_uint(j, "new_stacks_today", new_stacks->added);
+    jout_uint(j, "reports_above_daily_stacks_today", new_stacks->dropped);
+    jout_uint(j, "pending_stacks", s->pending_stacks);
+    jout_uint(j, "pending_findings", s->pending_findings);
+    jout_uint(j, "clusters", s->clusters);
+    jout_uint(j, "symbol_files", s->symbol_files);
+    jout_uint(j, "uploads_waiting", s->uploads_waiting);
+    jout_uint(j, "database_bytes", s->database_bytes);
+    jout_uint(j, "database_used_bytes", s->database_used_bytes);
+    jout_uint(j, "reports_dropped_for_space",
+              (uint64_t)metrics_get(r->services->metrics, METRIC_REPORTS_DROPPED));
+    jout_uint(j, "wal_bytes", s->wal_bytes);
+    jout_uint(j, "index_bytes", objects->index_bytes);
+    jout_uint(j, "object_files", objects->files);
+    jout_uint(j, "object_bytes", objects->bytes);
+    jout_uint(j, "system_object_files", objects->system_files);
+    jout_uint(j, "system_object_bytes", objects->system_bytes);
+}
+
+enum err api_get_stats(struct http_request *r, const struct read_tools *tools, struct error *err)
+{
     const char *bundle_id = NULL;
+    bool fresh = false;
     struct stats_row s;
     struct object_totals objects;
     struct new_stacks_row new_stacks;
     struct jout j;
     enum err rc = api_bundle(r, &bundle_id, err);
+    if (rc == ERR_OK)
+        rc = query_bool(&r->query, "fresh", &fresh, err);
     if (rc == ERR_OK)
         rc = read_object_totals(tools->storage, &objects, err);
     if (rc == ERR_OK)
@@ -49,32 +183,8 @@ enum err api_get_stats(struct http_request *r, const struct read_tools *tools, s
         return rc;
     jout_init(&j, http_reply(r, 200, TYPE_JSON));
     jout_object(&j, NULL);
-    jout_uint(&j, "apps", s.apps);
-    jout_uint(&j, "reports", s.reports);
-    jout_uint(&j, "stacks", s.stacks);
-    jout_uint(&j, "new_stacks_today", new_stacks.added);
-    jout_uint(&j, "reports_above_daily_stacks_today", new_stacks.dropped);
-    jout_uint(&j, "pending_stacks", s.pending_stacks);
-    jout_uint(&j, "pending_findings", s.pending_findings);
-    jout_uint(&j, "provisional_stacks", s.provisional_stacks);
-    jout_uint(&j, "clusters", s.clusters);
-    jout_uint(&j, "symbol_files", s.symbol_files);
-    jout_uint(&j, "uploads_waiting", s.uploads_waiting);
-    jout_uint(&j, "database_bytes", s.database_bytes);
-    jout_uint(&j, "database_used_bytes", s.database_used_bytes);
-    jout_uint(&j, "reports_dropped_for_space",
-              (uint64_t)metrics_get(r->services->metrics, METRIC_REPORTS_DROPPED));
-    jout_uint(&j, "wal_bytes", s.wal_bytes);
-    jout_uint(&j, "index_bytes", objects.index_bytes);
-    jout_uint(&j, "object_files", objects.files);
-    jout_uint(&j, "object_bytes", objects.bytes);
-    jout_uint(&j, "system_object_files", objects.system_files);
-    jout_uint(&j, "system_object_bytes", objects.system_bytes);
-    jout_double(&j, "symbolication_rate", s.symbolication_rate);
-    jout_object(&j, "symbolication");
-    for (size_t i = 0; rc == ERR_OK && i < sizeof(by) / sizeof(by[0]); i++)
-        rc = print_symbolication(tools, &j, bundle_id, by[i], err);
-    jout_end_object(&j);
+    print_figures(r, &j, &s, &new_stacks, &objects);
+    rc = print_counted(r, tools, bundle_id, fresh, j.b, err);
     jout_end_object(&j);
     return rc;
 }

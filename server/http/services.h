@@ -9,6 +9,7 @@
 #ifndef STALLSYM_HTTP_SERVICES_H
 #define STALLSYM_HTTP_SERVICES_H
 
+#include "server/http/stats_memo.h"
 #include "server/ingest/admission.h"
 #include "server/ingest/ingest.h"
 #include "server/jobs/backups.h"
@@ -40,6 +41,7 @@ struct services {
     struct indexer *indexer;
     struct index_cache *index_cache;
     struct layouts *layouts;
+    struct stats_memo *stats;
     struct metrics *metrics;
     struct notifier *notifier; /* NULL in tests */
     struct live_rules *rules;

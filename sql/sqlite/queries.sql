@@ -867,15 +867,28 @@ SELECT bundle_id FROM apps WHERE ?1 IS NULL OR bundle_id = ?1 ORDER BY bundle_id
 SELECT count(*), coalesce(sum(s.count), 0)
 FROM apps a JOIN stacks s ON s.id = a.total_id WHERE ?1 IS NULL OR a.bundle_id = ?1;
 
+-- Of many rows: the table from one end to the other, which the index by app would cross at random.
 -- name: stats_stacks
-SELECT count(*), coalesce(sum(state = 0), 0), coalesce(sum(provisional), 0),
+SELECT count(*), coalesce(sum(provisional), 0),
     coalesce(sum(count * app_frames), 0), coalesce(sum(count * app_named), 0)
-FROM stacks
+FROM stacks NOT INDEXED
 WHERE state < 2 AND (?1 IS NULL OR app_id = (SELECT id FROM apps WHERE bundle_id = ?1));
 
+-- name: stats_pending
+SELECT (SELECT count(*) FROM stacks INDEXED BY stacks_pending WHERE state = 0)
+WHERE ?1 IS NULL
+UNION ALL
+SELECT (SELECT count(*) FROM stacks INDEXED BY stacks_pending
+        WHERE state = 0 AND app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+WHERE ?1 IS NOT NULL;
+
 -- name: stats_clusters
-SELECT count(*) FROM clusters c JOIN cluster_totals t ON t.cluster_id = c.id
-WHERE t.count > 0 AND (?1 IS NULL OR c.app_id = (SELECT id FROM apps WHERE bundle_id = ?1));
+SELECT (SELECT count(*) FROM cluster_totals WHERE count > 0)
+WHERE ?1 IS NULL
+UNION ALL
+SELECT (SELECT count(*) FROM clusters c JOIN cluster_totals t ON t.cluster_id = c.id
+        WHERE t.count > 0 AND c.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+WHERE ?1 IS NOT NULL;
 
 -- name: stats_symbols
 SELECT count(*)
@@ -892,23 +905,31 @@ SELECT count(*) FROM uploads WHERE state < 2;
 SELECT c.page_count * s.page_size FROM pragma_page_count c, pragma_page_size s;
 
 -- name: symbolication_by_app
-SELECT a.bundle_id, sum(s.count * s.app_frames) AS frames, sum(s.count * s.app_named)
-FROM stacks s JOIN apps a ON a.id = s.app_id
-WHERE s.state < 2 AND (?1 IS NULL OR a.bundle_id = ?1)
-GROUP BY s.app_id HAVING frames > 0 ORDER BY frames DESC, a.bundle_id LIMIT ?2;
+SELECT a.bundle_id, x.frames, x.named
+FROM (
+    SELECT app_id, sum(count * app_frames) AS frames, sum(count * app_named) AS named
+    FROM stacks NOT INDEXED
+    WHERE state < 2 AND (?1 IS NULL OR app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    GROUP BY app_id HAVING sum(count * app_frames) > 0
+) x JOIN apps a ON a.id = x.app_id
+ORDER BY x.frames DESC, a.bundle_id LIMIT ?2;
 
 -- name: symbolication_by_version
-SELECT a.bundle_id || ' ' || d.value, sum(c.count * s.app_frames) AS frames,
-    sum(c.count * s.app_named)
-FROM stacks s JOIN apps a ON a.id = s.app_id JOIN counters c ON c.stack_id = s.id
-    JOIN dict d ON d.id = c.build_id
-WHERE s.state < 2 AND (?1 IS NULL OR a.bundle_id = ?1)
-GROUP BY s.app_id, d.value HAVING frames > 0 ORDER BY frames DESC, 1 LIMIT ?2;
+SELECT a.bundle_id || ' ' || d.value, sum(x.frames) AS total, sum(x.named)
+FROM (
+    SELECT s.app_id, c.build_id, sum(c.count * s.app_frames) AS frames,
+        sum(c.count * s.app_named) AS named
+    FROM stacks s NOT INDEXED CROSS JOIN counters c ON c.stack_id = s.id
+    WHERE s.state < 2
+        AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+    GROUP BY s.app_id, c.build_id
+) x JOIN apps a ON a.id = x.app_id JOIN dict d ON d.id = x.build_id
+GROUP BY x.app_id, d.value HAVING total > 0 ORDER BY total DESC, 1 LIMIT ?2;
 
 -- name: symbolication_stacks
 SELECT s.count, d.raw, d.resolved
 FROM (
-    SELECT id, count FROM stacks
+    SELECT id, count FROM stacks NOT INDEXED
     WHERE state < 2 AND count > 0
         AND (?1 IS NULL OR app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     ORDER BY count DESC, id DESC LIMIT ?2

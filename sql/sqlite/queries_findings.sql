@@ -149,9 +149,9 @@ FROM stacks s JOIN report_findings f ON f.stack_id = s.id WHERE s.cluster_id = ?
 SELECT (SELECT count(*) FROM findings_due) + (SELECT count(*) FROM findings_stacks)
 WHERE ?1 IS NULL
 UNION ALL
-SELECT (SELECT count(*) FROM findings_due d JOIN reports r ON r.id = d.report_id
-            JOIN stacks s ON s.id = r.stack_id
+SELECT (SELECT count(*) FROM findings_due d CROSS JOIN reports r ON r.id = d.report_id
+            CROSS JOIN stacks s ON s.id = r.stack_id
         WHERE s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
-    + (SELECT count(*) FROM findings_stacks d JOIN stacks s ON s.id = d.stack_id
+    + (SELECT count(*) FROM findings_stacks d CROSS JOIN stacks s ON s.id = d.stack_id
        WHERE s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
 WHERE ?1 IS NOT NULL;

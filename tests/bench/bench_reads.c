@@ -318,6 +318,13 @@ static enum err read_versions(struct bench *b, uint32_t round)
     return read_compare(b->reader, &f, versions, &b->arena, &cells, &n, &err);
 }
 
+/* What /v1/stats reads for each request, of all and of the app. */
+static enum err read_statistics(struct bench *b, uint32_t round)
+{
+    struct stats_row stats;
+    return read_stats(b->reader, round % 2 ? APP : NULL, &stats, &err);
+}
+
 static int by_time(const void *a, const void *b)
 {
     const double x = *(const double *)a;
@@ -409,6 +416,7 @@ int main(int argc, char **argv)
     measure(&b, "trend of a cluster", read_trend_of_cluster, ROUNDS);
     measure(&b, "trend of the app", read_trend_of_app, ROUNDS);
     measure(&b, "comparison of versions", read_versions, ROUNDS / 4);
+    measure(&b, "statistics", read_statistics, ROUNDS);
     storage_reader_close(b.reader);
     storage_close(b.storage);
     if (!kept)

@@ -249,7 +249,7 @@ double load_settle(uint16_t port)
     const int64_t start = clock_mono_ms();
     int64_t last = start;
     double resolved = -1;
-    /* /v1/stats takes a second with many stacks, and time from what is measured. */
+    /* Each look at /v1/stats takes time from what is measured. */
     while (clock_mono_ms() - last < SETTLED_MS) {
         const double now = load_metric(port, "stallsym_stacks_resolved_total");
         if (now != resolved)

@@ -51,7 +51,7 @@ void stand_check(const struct stand *st)
     const struct load_sum *sum = st->plan.sum;
     const char *by_version = "/v1/breakdown?bundle_id=com.example.bench&by=version";
     expect("reports", (uint64_t)load_number(port, "/v1/stats", "reports"), sum->reports);
-    expect("stacks", (uint64_t)load_number(port, "/v1/stats", "stacks"), sum->stacks);
+    expect("stacks", (uint64_t)load_number(port, "/v1/stats?fresh=true", "stacks"), sum->stacks);
     expect("sum of counts", (uint64_t)load_number(port, by_version, "count"), sum->reports);
     expect("milliseconds of stall",
            (uint64_t)(load_number(port, by_version, "stall_seconds") * 1000 + 0.5), sum->stall_ms);

@@ -216,14 +216,16 @@ static void dump_stats(struct dump *d, const char *bundle_id)
     static const char *const by[] = {"app", "version", "image"};
     struct error err = {0};
     struct stats_row s;
+    struct stack_totals t;
     dump_ok(d, read_stats(d->r, bundle_id, &s, &err), &err);
+    dump_ok(d, read_stack_totals(d->r, bundle_id, &t, &err), &err);
     buf_printf(d->out, "stats %s %llu %llu %llu %llu %llu %llu %llu %llu due=%llu %.6f\n",
                dump_text(bundle_id), (unsigned long long)s.apps, (unsigned long long)s.reports,
-               (unsigned long long)s.stacks, (unsigned long long)s.pending_stacks,
-               (unsigned long long)s.provisional_stacks, (unsigned long long)s.clusters,
+               (unsigned long long)t.stacks, (unsigned long long)s.pending_stacks,
+               (unsigned long long)t.provisional_stacks, (unsigned long long)s.clusters,
                (unsigned long long)s.symbol_files, (unsigned long long)s.uploads_waiting,
                (unsigned long long)s.pending_findings,
-               isnan(s.symbolication_rate) ? -1 : s.symbolication_rate);
+               isnan(t.symbolication_rate) ? -1 : t.symbolication_rate);
     for (size_t b = 0; b < 3; b++) {
         struct symbolication_row *rows;
         size_t n;

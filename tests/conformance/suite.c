@@ -163,6 +163,14 @@ size_t suite_cluster_count(struct suite *s)
     return all_clusters(s, &rows);
 }
 
+uint64_t suite_stack_count(struct suite *s, const char *bundle_id)
+{
+    struct error err = {0};
+    struct stack_totals totals;
+    suite_expect(read_stack_totals(s->reader, bundle_id, &totals, &err), &err);
+    return totals.stacks;
+}
+
 struct cluster_row suite_cluster(struct suite *s, const char *title)
 {
     struct cluster_row *rows = NULL;

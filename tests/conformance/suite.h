@@ -62,6 +62,8 @@ size_t suite_pending(struct suite *s);
 /* The only cluster, or the one with that title. */
 struct cluster_row suite_cluster(struct suite *s, const char *title);
 size_t suite_cluster_count(struct suite *s);
+/* Of an app, NULL: of all. */
+uint64_t suite_stack_count(struct suite *s, const char *bundle_id);
 
 struct suite_case {
     const char *name;

@@ -38,7 +38,7 @@ def sample(d, clients, began):
     status = dict(line.split(':', 1) for line in
                   pathlib.Path('/proc/%d/status' % d.process.pid).read_text().splitlines())
     used = pathlib.Path('/proc/%d/stat' % d.process.pid).read_text().rsplit(')', 1)[1].split()
-    stats, data = d.get('/v1/stats'), d.folder / 'data'
+    stats, data = d.get('/v1/stats?fresh=true'), d.folder / 'data'
     return {'s': int(time.monotonic() - began), 'day': d.faults.get('clock_ms') // DAY_MS,
             'rss_kb': int(status['VmRSS'].split()[0]), 'anon_kb': int(status['RssAnon'].split()[0]),
             'fds': len(os.listdir('/proc/%d/fd' % d.process.pid)),

@@ -111,6 +111,7 @@ static void start_parts(struct http_fixture *f, const char *database, const char
     must(epochs_start(s->storage, s->writer, rules, &epochs, &s->epochs, &err), &err);
     must(readers_start(s->storage, s->index_cache, &readers, s->metrics, &s->readers, &err), &err);
     s->piece_locks = piece_locks_new();
+    s->stats = stats_memo_new();
     s->open_uploads = 3;
     s->open_upload_bytes = (uint64_t)4 << 20;
     must(spooler_start(s->blobs, &spooler, &s->spooler, &err), &err);
@@ -168,6 +169,7 @@ void http_fixture_stop(struct http_fixture *f)
     http_server_stop(f->server, 2000); /* NULL when the test did that */
     spooler_stop(s->spooler);
     piece_locks_free(s->piece_locks);
+    stats_memo_free(s->stats);
     readers_stop(s->readers);
     indexer_stop(s->indexer);
     epochs_stop(s->epochs);
