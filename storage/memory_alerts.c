@@ -169,7 +169,8 @@ static struct alert_cluster face_of(const struct mem_state *s, const struct mem_
                                 .image = c->row.image,
                                 .category = c->row.category,
                                 .owner = c->row.owner,
-                                .first_seen_ms = INT64_MAX};
+                                .first_seen_ms = INT64_MAX,
+                                .created_ms = c->created_ms};
     for (size_t i = 0; i < s->stacks_count; i++) {
         if (s->stacks[i].cluster_id != c->id)
             continue;
@@ -238,25 +239,37 @@ static bool grew_out_of_others(const struct mem_state *s, uint64_t id)
     return false;
 }
 
-enum err mem_read_alert_new_clusters(struct storage_reader *r, int64_t since_ms, uint64_t min_count,
-                                     size_t limit, struct arena *arena, struct alert_cluster **ret,
-                                     size_t *ret_count, struct error *err)
+static int by_creation(const void *a, const void *b)
+{
+    const struct alert_cluster *x = a;
+    const struct alert_cluster *y = b;
+    if (x->created_ms != y->created_ms)
+        return x->created_ms < y->created_ms ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+enum err mem_read_alert_new_clusters(struct storage_reader *r, int64_t since_ms, uint64_t after_id,
+                                     uint64_t min_count, size_t limit, struct arena *arena,
+                                     struct alert_cluster **ret, size_t *ret_count,
+                                     struct error *err)
 {
     const struct mem_state *s = mem_read_state(r);
     size_t count = 0;
     struct alert_cluster *rows = arena_array(arena, s->clusters_count + 1, sizeof(*rows));
     if (!rows)
         return mem_no_memory(err);
-    for (size_t i = 0; i < s->clusters_count && count < limit; i++) {
+    for (size_t i = 0; i < s->clusters_count; i++) {
         const struct mem_cluster *c = &s->clusters[i];
-        if (c->announced_ms || c->created_ms < since_ms || !is_shown(s, c) || !is_open(c) ||
+        if (c->announced_ms || c->created_ms < since_ms ||
+            (c->created_ms == since_ms && c->id <= after_id) || !is_shown(s, c) || !is_open(c) ||
             grew_out_of_others(s, c->id))
             continue;
         rows[count] = face_of(s, c);
         count += rows[count].count >= min_count;
     }
+    qsort(rows, count, sizeof(*rows), by_creation);
     *ret = rows;
-    *ret_count = count;
+    *ret_count = count < limit ? count : limit;
     return ERR_OK;
 }
 

@@ -24,15 +24,15 @@ enum err read_alert_regressions(struct storage_reader *r, uint64_t after_id, siz
                             read_alert_regressions(r, after_id, limit, arena, ret, ret_count, err));
 }
 
-enum err read_alert_new_clusters(struct storage_reader *r, int64_t since_ms, uint64_t min_count,
-                                 size_t limit, struct arena *arena, struct alert_cluster **ret,
-                                 size_t *ret_count, struct error *err)
+enum err read_alert_new_clusters(struct storage_reader *r, int64_t since_ms, uint64_t after_id,
+                                 uint64_t min_count, size_t limit, struct arena *arena,
+                                 struct alert_cluster **ret, size_t *ret_count, struct error *err)
 {
     enum err rc = read_limit_check(limit, err);
     return rc ? rc
               : READ_WITHIN(r, err,
-                            read_alert_new_clusters(r, since_ms, min_count, limit, arena, ret,
-                                                    ret_count, err));
+                            read_alert_new_clusters(r, since_ms, after_id, min_count, limit, arena,
+                                                    ret, ret_count, err));
 }
 
 enum err read_alert_minutes(struct storage_reader *r, int64_t begin_ms, int64_t end_ms,

@@ -35,7 +35,7 @@ struct alert_cluster {
     const char *category;
     const char *owner; /* NULL */
     uint64_t count;
-    int64_t first_seen_ms;
+    int64_t first_seen_ms, created_ms;
 };
 enum err read_alert_cluster(struct storage_reader *r, uint64_t id, struct arena *arena,
                             struct alert_cluster *ret, struct error *err);
@@ -53,10 +53,11 @@ enum err read_alert_regressions(struct storage_reader *r, uint64_t after_id, siz
                                 size_t *ret_count, struct error *err);
 
 /* Open clusters that no alert has announced, symbolicated and shown, that began since then, did not
- * grow out of others, and have at least so many reports. */
-enum err read_alert_new_clusters(struct storage_reader *r, int64_t since_ms, uint64_t min_count,
-                                 size_t limit, struct arena *arena, struct alert_cluster **ret,
-                                 size_t *ret_count, struct error *err);
+ * grow out of others, and have at least so many reports; by when they began, then id. `after_id`: of those
+ * that began at `since_ms` itself the ones above it. */
+enum err read_alert_new_clusters(struct storage_reader *r, int64_t since_ms, uint64_t after_id,
+                                 uint64_t min_count, size_t limit, struct arena *arena,
+                                 struct alert_cluster **ret, size_t *ret_count, struct error *err);
 
 /* Reports of shown clusters by the minute of their time, [begin_ms, end_ms); of the newest
  * `max_reports` received alone. By cluster, then minute. */

@@ -23,9 +23,9 @@ enum err sqlite_read_alert_regressions(struct storage_reader *r, uint64_t after_
                                        struct arena *arena, struct alert_regression **ret,
                                        size_t *ret_count, struct error *err);
 enum err sqlite_read_alert_new_clusters(struct storage_reader *r, int64_t since_ms,
-                                        uint64_t min_count, size_t limit, struct arena *arena,
-                                        struct alert_cluster **ret, size_t *ret_count,
-                                        struct error *err);
+                                        uint64_t after_id, uint64_t min_count, size_t limit,
+                                        struct arena *arena, struct alert_cluster **ret,
+                                        size_t *ret_count, struct error *err);
 enum err sqlite_read_alert_minutes(struct storage_reader *r, int64_t begin_ms, int64_t end_ms,
                                    uint64_t max_reports, struct arena *arena,
                                    struct alert_minute **ret, size_t *ret_count, struct error *err);

@@ -33,7 +33,7 @@ enum err sqlite_read_alert_settings(struct storage_reader *base, struct arena *a
     return ERR_OK;
 }
 
-/* The ten columns of a cluster, from `first` on. */
+/* The eleven columns of a cluster, from `first` on. */
 static bool fill_cluster_at(sqlite3_stmt *st, int first, struct arena *arena,
                             struct alert_cluster *c)
 {
@@ -45,6 +45,7 @@ static bool fill_cluster_at(sqlite3_stmt *st, int first, struct arena *arena,
         *texts[i] = sql_column_text(st, first + 1 + i, arena, &failed);
     c->count = (uint64_t)sqlite3_column_int64(st, first + 8);
     c->first_seen_ms = sqlite3_column_int64(st, first + 9);
+    c->created_ms = sqlite3_column_int64(st, first + 10);
     return !failed;
 }
 
@@ -80,7 +81,7 @@ static bool fill_regression(sqlite3_stmt *st, struct arena *arena, void *row)
     g->build = sql_column_text(st, 3, arena, &failed);
     g->resolved_in = sql_column_text(st, 4, arena, &failed);
     g->resolved_build = sql_column_text(st, 5, arena, &failed);
-    g->stands = sqlite3_column_int(st, 16);
+    g->stands = sqlite3_column_int(st, 17);
     return fill_cluster_at(st, 6, arena, &g->cluster) && !failed;
 }
 
@@ -101,13 +102,14 @@ enum err sqlite_read_alert_regressions(struct storage_reader *base, uint64_t aft
 }
 
 enum err sqlite_read_alert_new_clusters(struct storage_reader *base, int64_t since_ms,
-                                        uint64_t min_count, size_t limit, struct arena *arena,
-                                        struct alert_cluster **ret, size_t *ret_count,
-                                        struct error *err)
+                                        uint64_t after_id, uint64_t min_count, size_t limit,
+                                        struct arena *arena, struct alert_cluster **ret,
+                                        size_t *ret_count, struct error *err)
 {
     struct sqlite_reader *r = sqlite_reader_of(base);
-    sqlite3_stmt *st = sql_start(&r->conn, SQL_ALERT_NEW_CLUSTERS, err, sql_int(since_ms),
-                                 sql_int((int64_t)min_count), sql_int((int64_t)limit));
+    sqlite3_stmt *st =
+        sql_start(&r->conn, SQL_ALERT_NEW_CLUSTERS, err, sql_int(since_ms),
+                  sql_int((int64_t)min_count), sql_int((int64_t)limit), sql_int((int64_t)after_id));
     return sqlite_row_array(&r->conn, st, fill_cluster, arena, ret, ret_count, err);
 }
 

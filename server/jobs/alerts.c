@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "server/analysis/spike.h"
 #include "server/jobs/alert_body.h"
@@ -16,7 +17,11 @@
 
 #define ARENA_BYTES   ((size_t)256 * 1024 * 1024)
 #define OP_ARENA      ((size_t)32 * 1024 * 1024)
-#define ITEMS_MAX     200    /* alerts of one look; what is left comes with the next one */
+#define ITEMS_MAX     200 /* alerts of one look; what is left comes with the next one */
+#define APP_ITEMS_MAX 40  /* of them, of one app: none keeps the others from being heard */
+#define NEW_PAGES     8   /* of clusters that may be new, of one look; the next one goes on there */
+#define MISSING_PAGES 16  /* of images that are missing */
+#define JUDGED        16384  /* causes remembered that the writer has judged */
 #define MINUTES_MAX   300000 /* newest reports looked at for spikes */
 #define NEW_DAYS      7      /* a cluster is new, an image newly missing, for so long */
 #define RATE_DAYS     7
@@ -30,6 +35,12 @@ struct base {
     struct spike_baseline of[SPIKE_HOURS];
 };
 
+/* A cause is not put to the writer again for so long, so that others get their turn. */
+struct judged {
+    uint64_t cause; /* hash; 0: none */
+    int64_t until_ms;
+};
+
 struct alerts {
     struct storage_reader *reader;
     struct writer *writer;
@@ -37,7 +48,11 @@ struct alerts {
     struct notifier *notifier;
     struct metrics *metrics;
     struct arena arena;
-    struct base bases[BASES]; /* by cluster_id % BASES */
+    struct base bases[BASES];     /* by cluster_id % BASES */
+    struct judged judged[JUDGED]; /* by cause % JUDGED */
+    int64_t new_since_ms;         /* how far new clusters have been looked at; */
+    uint64_t new_after_id;        /* 0, 0: from the first one on */
+    int64_t rules_revision;       /* that all this was done by */
     int64_t slow_at, expire_at;
 };
 
@@ -81,6 +96,57 @@ void alerts_free(struct alerts *a)
     free(a);
 }
 
+/* --- causes that were judged -------------------------------------------------------------------- */
+
+static uint64_t cause_of(enum alert_kind kind, const char *bundle_id, uint64_t cluster_id,
+                         const char *subject)
+{
+    uint64_t h = hash64(&cluster_id, sizeof(cluster_id), (uint64_t)kind + 1);
+    h = hash64(bundle_id, strlen(bundle_id), h);
+    h = hash64(subject, strlen(subject), h);
+    return h + (h == 0);
+}
+
+static bool is_judged(const struct alerts *a, uint64_t cause, int64_t now_ms)
+{
+    const struct judged *j = &a->judged[cause % JUDGED];
+    return j->cause == cause && now_ms < j->until_ms;
+}
+
+/* When one of before stands in the way nobody said how long: it is asked again in a while. */
+static void note_judged(struct alerts *a, const struct op_alerts *o)
+{
+    for (size_t i = 0; i < o->count; i++) {
+        const struct op_alert *item = &o->items[i];
+        const uint64_t cause =
+            cause_of(item->kind, item->bundle_id, item->cluster_id, item->subject);
+        int64_t wait =
+            item->window_ms < NEW_DAYS * CLOCK_DAY_MS ? item->window_ms : NEW_DAYS * CLOCK_DAY_MS;
+        if (!item->id)
+            wait /= 16;
+        a->judged[cause % JUDGED] = (struct judged){cause, o->now_ms + wait};
+    }
+}
+
+/* By other rules other causes count. */
+static void forget_judged(struct alerts *a, int64_t revision)
+{
+    if (a->rules_revision == revision)
+        return;
+    memset(a->judged, 0, sizeof(a->judged));
+    a->new_since_ms = 0;
+    a->rules_revision = revision;
+}
+
+/* The app has its share of this look; regressions are few, and seen once. */
+static bool has_share(const struct op_alerts *o, enum alert_kind kind, const char *bundle_id)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < o->count && kind != ALERT_REGRESSION; i++)
+        count += strcmp(o->items[i].bundle_id, bundle_id) == 0;
+    return count >= APP_ITEMS_MAX;
+}
+
 /* --- putting an alert into the op ------------------------------------------------------------- */
 
 /* Where it goes is copied, too: rules are read anew by the next look. */
@@ -103,9 +169,11 @@ static enum err add(struct look *l, const struct alert_rule *rule, struct alert_
 {
     struct op_alerts *o = &l->op->u.alerts;
     struct buf body;
-    if (rule->mute)
+    const char *app = story->bundle_id ? story->bundle_id : "";
+    const uint64_t cluster_id = story->cluster ? story->cluster->id : 0;
+    if (rule->mute || is_judged(l->a, cause_of(story->kind, app, cluster_id, subject), l->now_ms))
         return ERR_OK;
-    if (o->count == ITEMS_MAX) {
+    if (o->count == ITEMS_MAX || has_share(o, story->kind, app)) {
         l->full = true;
         return ERR_OK;
     }
@@ -116,13 +184,12 @@ static enum err add(struct look *l, const struct alert_rule *rule, struct alert_
     story->owner = story->cluster ? story->cluster->owner : NULL;
     buf_init(&body, ALERT_BODY_BYTES);
     bool good = alert_body_make(story, &body);
-    *item = (struct op_alert){
-        .kind = story->kind,
-        .bundle_id = arena_strdup(l->op->arena, story->bundle_id ? story->bundle_id : ""),
-        .cluster_id = story->cluster ? story->cluster->id : 0,
-        .subject = arena_strdup(l->op->arena, subject),
-        .body = good ? arena_strdup(l->op->arena, body.data) : NULL,
-        .window_ms = window_ms};
+    *item = (struct op_alert){.kind = story->kind,
+                              .bundle_id = arena_strdup(l->op->arena, app),
+                              .cluster_id = cluster_id,
+                              .subject = arena_strdup(l->op->arena, subject),
+                              .body = good ? arena_strdup(l->op->arena, body.data) : NULL,
+                              .window_ms = window_ms};
     buf_done(&body);
     if (!item->bundle_id || !item->subject || !item->body ||
         !keep_targets(l, alert_rules_route(&l->rules, rule, story->owner), item))
@@ -165,25 +232,52 @@ static enum err look_for_regressions(struct look *l, struct error *err)
     return rc;
 }
 
-static enum err look_for_new_clusters(struct look *l, struct error *err)
+/* One page, from where the last one ended. */
+static enum err page_of_new(struct look *l, uint64_t least, bool *ret_more, struct error *err)
 {
+    struct alerts *a = l->a;
     struct alert_cluster *rows = NULL;
     size_t count = 0;
-    uint64_t least = alert_rules_least(&l->rules, ALERT_NEW_CLUSTER);
-    int64_t since = l->now_ms - NEW_DAYS * CLOCK_DAY_MS;
-    if (least == UINT64_MAX)
-        return ERR_OK;
-    if (since < l->settings.since_ms)
-        since = l->settings.since_ms;
-    enum err rc = read_alert_new_clusters(l->a->reader, since, least, READ_LIMIT_MAX, &l->a->arena,
-                                          &rows, &count, err);
+    enum err rc = read_alert_new_clusters(a->reader, a->new_since_ms, a->new_after_id, least,
+                                          READ_LIMIT_MAX, &a->arena, &rows, &count, err);
+    *ret_more = count == READ_LIMIT_MAX;
     for (size_t i = 0; i < count && rc == ERR_OK; i++) {
+        if (l->op->u.alerts.count == ITEMS_MAX) {
+            l->full = *ret_more = true;
+            break;
+        }
+        a->new_since_ms = rows[i].created_ms;
+        a->new_after_id = rows[i].id;
         const struct alert_rule *rule = rule_for(l, ALERT_NEW_CLUSTER, &rows[i]);
         struct alert_story story = {
             .kind = ALERT_NEW_CLUSTER, .bundle_id = rows[i].bundle_id, .cluster = &rows[i]};
         if (rule && rows[i].count >= alert_rule_min_reports(rule, ALERT_NEW_CLUSTER))
             rc = add(l, rule, &story, "", ALERT_ONCE, err);
     }
+    return rc;
+}
+
+/* Those that no rule is for stay new for days, however many: they are passed over page by page, look
+ * by look, and then from the first one on again. */
+static enum err look_for_new_clusters(struct look *l, struct error *err)
+{
+    struct alerts *a = l->a;
+    const uint64_t least = alert_rules_least(&l->rules, ALERT_NEW_CLUSTER);
+    int64_t since = l->now_ms - NEW_DAYS * CLOCK_DAY_MS;
+    bool more = true;
+    enum err rc = ERR_OK;
+    if (least == UINT64_MAX)
+        return ERR_OK;
+    if (since < l->settings.since_ms)
+        since = l->settings.since_ms;
+    if (a->new_since_ms < since) {
+        a->new_since_ms = since;
+        a->new_after_id = 0;
+    }
+    for (int i = 0; i < NEW_PAGES && more && l->op->u.alerts.count < ITEMS_MAX && rc == ERR_OK; i++)
+        rc = page_of_new(l, least, &more, err);
+    if (!more)
+        a->new_since_ms = 0;
     return rc;
 }
 
@@ -310,15 +404,12 @@ static enum err look_for_rates(struct look *l, struct error *err)
     return rc;
 }
 
-static enum err look_for_missing(struct look *l, struct error *err)
+static enum err page_of_missing(struct look *l, const char **cursor, struct error *err)
 {
     struct missing_row *rows = NULL;
     size_t count = 0;
-    const char *next = NULL;
-    if (alert_rules_least(&l->rules, ALERT_MISSING_SYMBOLS) == UINT64_MAX)
-        return ERR_OK;
-    enum err rc = read_missing(l->a->reader, NULL, READ_LIMIT_MAX, NULL, &l->a->arena, &rows,
-                               &count, &next, err);
+    enum err rc = read_missing(l->a->reader, NULL, READ_LIMIT_MAX, *cursor, &l->a->arena, &rows,
+                               &count, cursor, err);
     for (size_t i = 0; i < count && rc == ERR_OK; i++) {
         const struct missing_row *m = &rows[i];
         char uuid[UUID_TEXT_SIZE];
@@ -340,6 +431,20 @@ static enum err look_for_missing(struct look *l, struct error *err)
     return rc;
 }
 
+static enum err look_for_missing(struct look *l, struct error *err)
+{
+    const char *cursor = NULL;
+    enum err rc = ERR_OK;
+    if (alert_rules_least(&l->rules, ALERT_MISSING_SYMBOLS) == UINT64_MAX)
+        return ERR_OK;
+    for (int i = 0; i < MISSING_PAGES && rc == ERR_OK; i++) {
+        rc = page_of_missing(l, &cursor, err);
+        if (!cursor)
+            break;
+    }
+    return rc;
+}
+
 /* --- a look ----------------------------------------------------------------------------------- */
 
 static enum err read_rules(struct look *l, struct error *err)
@@ -349,6 +454,8 @@ static enum err read_rules(struct look *l, struct error *err)
     if (rc == ERR_OK && l->settings.document)
         rc = alert_rules_read(l->settings.document, strlen(l->settings.document), NULL,
                               &l->a->arena, &l->rules, &fault, err);
+    if (rc == ERR_OK)
+        forget_judged(l->a, l->settings.revision);
     return rc;
 }
 
@@ -387,6 +494,8 @@ enum err alerts_look(struct alerts *a, int64_t now_ms, struct error *err)
     if (rc == ERR_OK && (o->count > 0 || o->regressions_seen || now_ms >= a->expire_at)) {
         rc = writer_call(a->writer, l.op, err);
         a->expire_at = rc ? a->expire_at : now_ms + EXPIRE_MS;
+        if (rc == ERR_OK)
+            note_judged(a, o);
     }
     if (rc == ERR_OK && o->made > 0) {
         metrics_add(a->metrics, METRIC_ALERTS_MADE, (int64_t)o->made);

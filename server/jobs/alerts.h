@@ -10,8 +10,10 @@
  *   - the share of application frames with a name, today against the seven days before;
  *   - UUIDs that many reports wait for, each once.
  *
- * Invariants: at most one alert of a cause in its window, which the writer judges. Time is a
- * parameter.
+ * Invariants: at most one alert of a cause in its window, which the writer judges. However many
+ * causes one app brings, and whether a rule is for them or not, those of others get their turn: an app
+ * has a share of each look, what was judged is not looked at again, and a look goes on where the one
+ * before has ended. Time is a parameter.
  *
  * Threads: one at a time (housekeeping's). Memory: alerts_new/alerts_free.
  */

@@ -66,28 +66,30 @@ ORDER BY d.id DESC LIMIT ?5;
 -- name: alert_regressions
 SELECT h.id, h.at_ms, h.version, h.build, h.resolved_in, h.resolved_build, c.id, p.bundle_id,
     c.title, c.function, c.file, c.image, c.category, c.owner, t.count, t.first_seen_ms,
-    c.provisional = 0 AND c.hidden = 0 AND c.state = 'open'
+    c.created_ms, c.provisional = 0 AND c.hidden = 0 AND c.state = 'open'
         AND c.id NOT IN (SELECT id FROM approximate_clusters)
 FROM cluster_history h JOIN clusters c ON c.id = h.cluster_id
     JOIN cluster_totals t ON t.cluster_id = c.id JOIN apps p ON p.id = c.app_id
 WHERE h.kind = 1 AND h.id > ?1 ORDER BY h.id LIMIT ?2;
 
--- "+": only those that had no alert, by their index.
+-- Only those that had no alert, in the order of their index; joined in this order.
 -- name: alert_new_clusters
 SELECT c.id, p.bundle_id, c.title, c.function, c.file, c.image, c.category, c.owner, t.count,
-    t.first_seen_ms
-FROM clusters c JOIN cluster_totals t ON t.cluster_id = c.id JOIN apps p ON p.id = c.app_id
-WHERE c.announced_ms IS NULL AND c.created_ms >= ?1 AND c.provisional = 0 AND c.hidden = 0
+    t.first_seen_ms, c.created_ms
+FROM clusters c INDEXED BY clusters_created CROSS JOIN cluster_totals t ON t.cluster_id = c.id
+    CROSS JOIN apps p ON p.id = c.app_id
+WHERE c.announced_ms IS NULL AND c.created_ms >= ?1 AND (c.created_ms > ?1 OR c.id > ?4)
+    AND c.provisional = 0 AND c.hidden = 0
     AND c.state = 'open' AND t.count >= ?2
     AND c.id NOT IN (SELECT id FROM approximate_clusters)
     AND NOT EXISTS (
         SELECT 1 FROM cluster_moves m JOIN clusters f ON f.id = m.from_id
         WHERE m.to_id = c.id AND f.provisional = 0)
-ORDER BY +c.id LIMIT ?3;
+ORDER BY c.created_ms, c.id LIMIT ?3;
 
 -- name: alert_cluster
 SELECT c.id, p.bundle_id, c.title, c.function, c.file, c.image, c.category, c.owner, t.count,
-    t.first_seen_ms
+    t.first_seen_ms, c.created_ms
 FROM clusters c JOIN cluster_totals t ON t.cluster_id = c.id JOIN apps p ON p.id = c.app_id
 WHERE c.id = ?1;
 

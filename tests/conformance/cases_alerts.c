@@ -134,13 +134,22 @@ void suite_causes_of_alerts(struct suite *s)
     uint64_t id = suite_cluster(s, "f128()").id;
     /* The other one is provisional. */
     ck_assert_int_eq(
-        read_alert_new_clusters(s->reader, SUITE_NOW, 1, 10, &s->arena, &fresh, &count, &err),
+        read_alert_new_clusters(s->reader, SUITE_NOW, 0, 1, 10, &s->arena, &fresh, &count, &err),
         ERR_OK);
     ck_assert_uint_eq(count, 1);
     ck_assert_uint_eq(fresh[0].id, id);
     ck_assert_uint_eq(fresh[0].count, 3);
+    ck_assert_int_eq(fresh[0].created_ms, SUITE_NOW);
     ck_assert_int_eq(
-        read_alert_new_clusters(s->reader, SUITE_NOW, 4, 10, &s->arena, &fresh, &count, &err),
+        read_alert_new_clusters(s->reader, SUITE_NOW, id, 1, 10, &s->arena, &fresh, &count, &err),
+        ERR_OK);
+    ck_assert_uint_eq(count, 0);
+    ck_assert_int_eq(read_alert_new_clusters(s->reader, SUITE_NOW - 1, id, 1, 10, &s->arena, &fresh,
+                                             &count, &err),
+                     ERR_OK);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_int_eq(
+        read_alert_new_clusters(s->reader, SUITE_NOW, 0, 4, 10, &s->arena, &fresh, &count, &err),
         ERR_OK);
     ck_assert_uint_eq(count, 0);
     ck_assert_int_eq(read_alert_minutes(s->reader, SUITE_NOW - HOUR, SUITE_NOW + HOUR, 1000,
@@ -163,7 +172,7 @@ void suite_causes_of_alerts(struct suite *s)
                                    .window_ms = ALERT_ONCE};
     ck_assert_uint_ne(make_one(s, &alert, SUITE_NOW), 0);
     ck_assert_int_eq(
-        read_alert_new_clusters(s->reader, SUITE_NOW, 1, 10, &s->arena, &fresh, &count, &err),
+        read_alert_new_clusters(s->reader, SUITE_NOW, 0, 1, 10, &s->arena, &fresh, &count, &err),
         ERR_OK);
     ck_assert_uint_eq(count, 0);
 
