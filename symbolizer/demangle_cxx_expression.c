@@ -221,3 +221,8 @@ uint16_t cxx_parse_expression(struct cxx_parser *s)
     s->depth--;
     return expression;
 }
+
+bool cxx_skip_constraint(struct cxx_parser *s)
+{
+    return !cxx_take(s, 'Q') || cxx_parse_expression(s) != 0;
+}

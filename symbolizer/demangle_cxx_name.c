@@ -40,6 +40,8 @@ uint16_t cxx_parse_operator(struct cxx_parser *s)
         s->in_conversion = outer;
         return cxx_make_over(s, CXX_CONVERSION, type);
     }
+    if (a == 'l' && b == 'i')
+        return cxx_make_over(s, CXX_LITERAL_OPERATOR, cxx_parse_source_name(s));
     if (a == 'd' && b == 'l')
         return cxx_make_text(s, CXX_OPERATOR, "delete", 6);
     if (a == 'd' && b == 'a')
@@ -55,11 +57,18 @@ uint16_t cxx_parse_operator(struct cxx_parser *s)
 
 static uint16_t parse_ctor_dtor(struct cxx_parser *s)
 {
-    char a = s->p[0], b = s->p[1];
-    if (!b || !strchr(a == 'C' ? "12345" : "01245", b))
+    char a = s->p[0];
+    uint16_t class = s->last_name;
+    /* A base class's constructor, inherited: the class is the one it makes. */
+    bool is_inherited = a == 'C' && s->p[1] == 'I';
+    char b = s->p[is_inherited ? 2 : 1];
+    if (!b || !strchr(is_inherited ? "12" : a == 'C' ? "12345" : "01245", b))
         return 0;
-    s->p += 2;
-    return cxx_make_over(s, a == 'C' ? CXX_CTOR : CXX_DTOR, s->last_name);
+    s->p += is_inherited ? 3 : 2;
+    if (is_inherited && !cxx_parse_type(s))
+        return 0;
+    s->last_name = class;
+    return cxx_make_over(s, a == 'C' ? CXX_CTOR : CXX_DTOR, class);
 }
 
 static uint16_t parse_closure(struct cxx_parser *s)

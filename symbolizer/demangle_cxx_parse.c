@@ -122,6 +122,8 @@ uint16_t cxx_parse_encoding(struct cxx_parser *s, bool outermost)
     uint16_t type = cxx_parse_signature(s, has_result(s, name));
     if (!type)
         return 0;
+    if (!cxx_skip_constraint(s))
+        return 0;
     if (!outermost && cxx_kind_of(s, name) == CXX_LOCAL)
         cxx_node(s, type)->left = 0;
     return cxx_make(s, CXX_TYPED, name, type);

@@ -43,6 +43,8 @@ uint16_t cxx_parse_arguments_of(struct cxx_parser *s, uint16_t name, bool is_new
 uint16_t cxx_parse_type(struct cxx_parser *s);
 uint16_t cxx_parse_template_args(struct cxx_parser *s);
 uint16_t cxx_parse_expression(struct cxx_parser *s);
+/* "Q…" behind parameters: what they have to fulfil. Read where it is, and not shown. */
+bool cxx_skip_constraint(struct cxx_parser *s);
 /* The L is read. */
 uint16_t cxx_parse_literal(struct cxx_parser *s);
 uint16_t cxx_parse_params(struct cxx_parser *s);

@@ -68,8 +68,11 @@ static APART void print_typed(struct cxx_printer *p, const struct cxx_node *n)
 static void print_template(struct cxx_printer *p, const struct cxx_node *n)
 {
     struct cxx_waiting *hold = p->waiting;
+    const struct cxx_node *outer = p->template;
     p->waiting = NULL;
+    p->template = n;
     cxx_print_node(p, n->left);
+    p->template = NULL;
     if (p->last == '<')
         cxx_puts(p, " ");
     cxx_puts(p, "<");
@@ -77,6 +80,7 @@ static void print_template(struct cxx_printer *p, const struct cxx_node *n)
     if (p->last == '>')
         cxx_puts(p, " ");
     cxx_puts(p, ">");
+    p->template = outer;
     p->waiting = hold;
 }
 
@@ -133,6 +137,17 @@ static void print_operator(struct cxx_printer *p, const struct cxx_node *n)
     if (n->text[0] >= 'a' && n->text[0] <= 'z')
         cxx_puts(p, " ");
     cxx_put_text(p, n);
+}
+
+/* The type is one of the operator's own template parameters, or made of them. */
+static void print_conversion(struct cxx_printer *p, const struct cxx_node *n)
+{
+    struct cxx_scope scope = {p->scope, p->template};
+    if (p->template)
+        p->scope = &scope;
+    cxx_puts(p, "operator ");
+    cxx_print_node(p, n->left);
+    p->scope = scope.next;
 }
 
 static APART void print_literal(struct cxx_printer *p, const struct cxx_node *n)
@@ -291,7 +306,10 @@ static void print_kind(struct cxx_printer *p, const struct cxx_node *n)
         print_operator(p, n);
         break;
     case CXX_CONVERSION:
-        cxx_puts(p, "operator ");
+        print_conversion(p, n);
+        break;
+    case CXX_LITERAL_OPERATOR:
+        cxx_puts(p, "operator\"\" ");
         cxx_print_node(p, n->left);
         break;
     case CXX_CTOR:
@@ -360,6 +378,12 @@ static void print_kind(struct cxx_printer *p, const struct cxx_node *n)
     case CXX_DECLTYPE:
         cxx_puts(p, "decltype (");
         cxx_print_node(p, n->left);
+        cxx_puts(p, ")");
+        break;
+    case CXX_TRANSFORMED:
+        cxx_print_node(p, n->left);
+        cxx_puts(p, "(");
+        cxx_print_node(p, n->right);
         cxx_puts(p, ")");
         break;
     case CXX_PAIR:

@@ -41,7 +41,8 @@ struct cxx_printer {
     struct demangle_out *out;
     struct cxx_waiting *waiting;
     const struct cxx_scope *scope;
-    char last; /* character printed */
+    const struct cxx_node *template; /* whose name is being printed */
+    char last;                       /* character printed */
     bool failed;
     bool in_lambda;
     bool disturbed;     /* in one inside something that waits: the runtime mixes the two */

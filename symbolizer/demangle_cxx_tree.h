@@ -4,9 +4,11 @@
  * Purpose: the part of the Itanium mangling (C++ ABI, section 5.1) that names of functions are made
  * of - nested and local names, templates and their arguments, substitutions, packs, function and
  * member pointers, lambdas, operators, thunks, simple expressions - read into a tree and printed.
- * What is rare is not known; such names stay as they are.
+ * What is rare is not known; such names stay as they are. Constraints of C++20 are read and not
+ * shown.
  *
- * Invariants: what is known prints as __cxa_demangle of libstdc++ does, byte by byte. Nodes, depth
+ * Invariants: what is known prints as __cxa_demangle of libstdc++ does, byte by byte, where that
+ * knows it; an inherited constructor is its own class's, not the base's. Nodes, depth
  * and steps of printing are bounded, so that any bytes end in microseconds. A tree has no cycles;
  * substitutions make parts of it stand in several places.
  *
@@ -42,6 +44,7 @@ enum cxx_kind {
     CXX_PARAMS,        /* one, the others */
     CXX_OPERATOR,      /* text */
     CXX_CONVERSION,
+    CXX_LITERAL_OPERATOR, /* name */
     CXX_CTOR,
     CXX_DTOR,
     CXX_LAMBDA,  /* parameters; number */
@@ -59,6 +62,7 @@ enum cxx_kind {
     CXX_POSTFIX,     /* operator, operand */
     CXX_ARGUMENT,    /* of the function; number, 0 being this */
     CXX_DECLTYPE,
+    CXX_TRANSFORMED,  /* compiler's word, argument list of one */
     CXX_CLONE,        /* function, suffix */
     CXX_CONSTRUCTION, /* class, the class it is part of */
     CXX_LITERAL,

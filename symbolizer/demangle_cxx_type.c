@@ -2,8 +2,32 @@
 
 /* --- template arguments ------------------------------------------------------------------------ */
 
+/* What the parameter is, where its argument does not tell: a concept, a type, a template. It is read
+ * and not shown. */
+static bool skip_param_decl(struct cxx_parser *s)
+{
+    bool good = ++s->depth <= CXX_DEPTH_MAX;
+    while (s->p[0] == 'T' && s->p[1] == 'p')
+        s->p += 2;
+    char c = s->p[0] == 'T' ? s->p[1] : 0;
+    s->p += c ? 2 : 0;
+    if (c == 'n')
+        good = good && cxx_parse_type(s);
+    else if (c == 'k')
+        good = good && cxx_parse_name(s);
+    else if (c == 't')
+        while (good && !cxx_take(s, 'E'))
+            good = skip_param_decl(s);
+    else
+        good = good && c == 'y';
+    s->depth--;
+    return good;
+}
+
 static uint16_t parse_template_arg(struct cxx_parser *s)
 {
+    if (s->p[0] == 'T' && s->p[1] && strchr("ynktp", s->p[1]) && !skip_param_decl(s))
+        return 0;
     if (*s->p == 'I' || *s->p == 'J')
         return cxx_parse_template_args(s);
     if (cxx_take(s, 'L'))
@@ -17,6 +41,7 @@ static uint16_t parse_template_arg(struct cxx_parser *s)
 uint16_t cxx_parse_template_args(struct cxx_parser *s)
 {
     uint16_t last = s->last_name;
+    bool in_conversion = s->in_conversion;
     uint16_t first = 0, at = 0;
     if (++s->depth > CXX_DEPTH_MAX)
         return 0;
@@ -25,14 +50,16 @@ uint16_t cxx_parse_template_args(struct cxx_parser *s)
         s->depth--;
         return cxx_make(s, CXX_TEMPLATE_ARGS, 0, 0);
     }
+    s->in_conversion = false;
     do {
         uint16_t arg = parse_template_arg(s);
         uint16_t item = arg ? cxx_make(s, CXX_TEMPLATE_ARGS, arg, 0) : 0;
-        if (!item)
+        if (!item || !cxx_skip_constraint(s))
             return 0;
         cxx_append(s, &first, &at, item);
     } while (!cxx_take(s, 'E'));
     s->last_name = last;
+    s->in_conversion = in_conversion;
     s->depth--;
     return first;
 }
@@ -102,6 +129,26 @@ static uint16_t parse_builtin(struct cxx_parser *s)
     return i;
 }
 
+/* The DF is read. */
+static uint16_t parse_float(struct cxx_parser *s)
+{
+    static const struct {
+        const char *code, *text;
+    } list[] = {
+        {"16_", "_Float16"},    {"32_", "_Float32"},        {"64_", "_Float64"},
+        {"128_", "_Float128"},  {"32x", "_Float32x"},       {"64x", "_Float64x"},
+        {"128x", "_Float128x"}, {"16b", "std::bfloat16_t"},
+    };
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+        size_t n = strlen(list[i].code);
+        if (strncmp(s->p, list[i].code, n) != 0)
+            continue;
+        s->p += n;
+        return cxx_make_text(s, CXX_BUILTIN, list[i].text, strlen(list[i].text));
+    }
+    return 0;
+}
+
 /* The Dv is read. */
 static uint16_t parse_vector(struct cxx_parser *s)
 {
@@ -134,6 +181,8 @@ static uint16_t parse_extended(struct cxx_parser *s)
         uint16_t type = cxx_make_over(s, CXX_DECLTYPE, cxx_parse_expression(s));
         return cxx_take(s, 'E') ? cxx_remember(s, type) : 0;
     }
+    if (c == 'F')
+        return parse_float(s);
     if (c == 'v')
         return cxx_remember(s, parse_vector(s));
     if (c == 'p')
@@ -151,7 +200,8 @@ static uint16_t parse_extended(struct cxx_parser *s)
 
 static bool at_end_of_params(const char *p)
 {
-    return *p == 0 || *p == 'E' || *p == '.' || ((*p == 'R' || *p == 'O') && p[1] == 'E');
+    return *p == 0 || *p == 'E' || *p == '.' || *p == 'Q' ||
+           ((*p == 'R' || *p == 'O') && p[1] == 'E');
 }
 
 uint16_t cxx_parse_params(struct cxx_parser *s)
@@ -254,6 +304,19 @@ static uint16_t parse_member_pointer(struct cxx_parser *s)
     return type ? cxx_make(s, CXX_MEMBER, class, type) : 0;
 }
 
+/* A compiler's own type, "u6__fp16", or what it makes of one, "u20__remove_reference_tIRiE"; the u is
+ * read. */
+static uint16_t parse_vendor_type(struct cxx_parser *s)
+{
+    uint16_t name = cxx_parse_source_name(s);
+    if (!name || *s->p != 'I')
+        return name;
+    uint16_t args = cxx_parse_template_args(s);
+    if (!args)
+        return 0;
+    return cxx_make(s, cxx_node(s, args)->right ? CXX_TEMPLATE : CXX_TRANSFORMED, name, args);
+}
+
 static uint16_t parse_vendor_qualified(struct cxx_parser *s)
 {
     uint16_t name = cxx_parse_source_name(s);
@@ -273,8 +336,8 @@ static uint16_t parse_upper_type(struct cxx_parser *s, char c)
     case 'M':
         return parse_member_pointer(s);
     case 'T':
-        if (s->in_conversion)
-            return 0;
+        if (s->in_conversion) /* arguments behind it are the operator's */
+            return cxx_parse_template_param(s);
         return cxx_parse_arguments_of(s, cxx_parse_template_param(s), true);
     case 'O':
         return cxx_make_over(s, CXX_RVALUE, cxx_parse_type(s));
@@ -303,7 +366,7 @@ uint16_t cxx_parse_type(struct cxx_parser *s)
         type = parse_qualified_type(s);
     } else if (c == 'u') {
         s->p++;
-        type = 0; /* vendors' own types */
+        type = cxx_remember(s, parse_vendor_type(s));
     } else if (cxx_is_lower(c)) {
         type = parse_builtin(s);
     } else if (cxx_is_digit(c) || c == 'N' || c == 'Z') {

@@ -111,6 +111,43 @@ static const char *const CASES[][2] = {
     {"_Z1fIiEDTrcT_fp_Ev", "decltype (reinterpret_cast<int>({parm#1})) f<int>()"},
     {"_Z3fooIiEDTcl1gfp_EET_", "decltype (g({parm#1})) foo<int>(int)"},
     {"_ZN1aUlPFbPKviEE_clES3_", NULL},
+    {"_Zli2_kmy", "operator\"\" _k(unsigned long, unsigned long long)"},
+    {"_ZNSt8literals15chrono_literalsli2msIJLc49EEEEDav",
+     "auto std::literals::chrono_literals::operator\"\" ms<(char)49>()"},
+    {"_Z1fPDF16_", "f(_Float16*)"},
+    {"_Z1fu6__fp16PS_", "f(__fp16, __fp16*)"},
+    {"_ZN1AcvT_IiEEv", "A::operator int<int>()"},
+    {"_ZN1AIiEcvRKT_IdEEv", "A<int>::operator double const&<double>()"},
+    {"_ZN1AcvM1BFT_S1_EIdEEv", "A::operator double (B::*)(double)<double>()"},
+    {"_ZN1A1BcvT_IS0_EEv", "A::B::operator A::B<A::B>()"},
+    {"_ZZN1AcvT_IiEEvENK1L1gEv", "A::operator int<int>()::L::g() const"},
+    {"_ZNK1AcvSt6vectorIT_SaIS1_EEIiEEv",
+     "A::operator std::vector<int, std::allocator<int> ><int>() const"},
+};
+
+/* What the runtime of these years does not know, or says otherwise than the ABI's text. */
+static const char *const OWN_CASES[][2] = {
+    {"_Z1fDF16b", "f(std::bfloat16_t)"},
+    {"_ZN1BCI11AEi", "B::B(int)"},
+    {"_ZN1BCI2N1a1AIiEEEi", "B::B(int)"},
+    {"_ZNSt3__14moveB8ne180100IRiEEOu20__remove_reference_tIT_EOS2_",
+     "__remove_reference_t(int&)&& std::__1::move[abi:ne180100]<int&>(int&)"},
+    {"_Z1fu11matrix_typeILm4ELm4EfE", "f(matrix_type<4ul, 4ul, float>)"},
+    {"_Z1fITkSt8integraliEvT_", "void f<int>(int)"},
+    {"_Z1fITk1CiTk1DIiEdEvT_T0_", "void f<int, double>(int, double)"},
+    {"_Z1gITnDaLi1ETyiEvv", "void g<1, int>()"},
+    {"_Z1gITtTyTpTnT_E3fooEvv", "void g<foo>()"},
+    {"_Z1gITpTnDaJLi1ELi2EEEvv", "void g<1, 2>()"},
+    {"_Z1fITk1CiEvT_Q1DIT_E", "void f<int>(int)"},
+    {"_Z1fIiEvT_QaaL_Z1CIS0_EEntL_Z1DIS0_EE", "void f<int>(int)"},
+    {"_ZN1SIiQL_Z1CIT_EEE1fEv", "S<int>::f()"},
+};
+
+/* None of these is one. */
+static const char *const WRONG_CASES[] = {
+    "_ZN1BCI31AEi", "_ZN1BCI",      "_ZN1BCI1",   "_Z1fDF16",    "_Z1fDF7_",
+    "_Z1fu",        "_Z1fu9__fp16", "_Z1fITkEvv", "_Z1fITkiEvv", "_Z1fITtTyEvv",
+    "_Z1fITpEvv",   "_Z1fIiEvT_Q",  "_Zli",       "_Z1fITnEvv",  "_Z1fTy",
 };
 
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
@@ -142,6 +179,12 @@ START_TEST(names)
         ck_assert(demangle(CASES[i][0], out, sizeof(out)));
         ck_assert_str_eq(out, CASES[i][1]);
     }
+    for (size_t i = 0; i < sizeof(OWN_CASES) / sizeof(OWN_CASES[0]); i++) {
+        ck_assert_msg(demangle_cxx(OWN_CASES[i][0], out, sizeof(out)), "%s", OWN_CASES[i][0]);
+        ck_assert_str_eq(out, OWN_CASES[i][1]);
+    }
+    for (size_t i = 0; i < sizeof(WRONG_CASES) / sizeof(WRONG_CASES[0]); i++)
+        ck_assert_msg(!demangle_cxx(WRONG_CASES[i], out, sizeof(out)), "%s", WRONG_CASES[i]);
     ck_assert(!demangle_cxx("_Z1fT_", out, sizeof(out)));
     ck_assert(!demangle_cxx("_Z1fS_", out, sizeof(out)));
     ck_assert(!demangle_cxx("_Z9999999fv", out, sizeof(out)));
