@@ -102,7 +102,38 @@ static enum err sqlite_open(const struct storage_options *o, struct storage **re
         sqlite_close(&s->base);
         return rc;
     }
+    sqlite_files_note(&s->files, s->path);
     *ret = &s->base;
+    return ERR_OK;
+}
+
+/* --- the write-ahead log ---------------------------------------------------------------------- */
+
+#define LOG_HEADER   32
+#define FRAME_HEADER 24
+
+static int64_t log_bytes(struct sqlite_storage *s)
+{
+    int64_t pages = atomic_load(&s->wal_pages);
+    return pages ? LOG_HEADER + pages * (FRAME_HEADER + s->page_size) : 0;
+}
+
+/* With checkpoint_lock. */
+static enum err copy_home(struct sqlite_storage *s, bool truncate, int64_t *ret_left,
+                          struct error *err)
+{
+    int pages = 0;
+    int done = 0;
+    int rc = sqlite3_wal_checkpoint_v2(
+        s->checkpoint_conn.db, NULL,
+        truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &pages, &done);
+    /* A reader or the writer is in the way of the truncation: the pages are copied all the same. */
+    if (rc && (rc & 0xff) != SQLITE_BUSY)
+        return sql_error(&s->checkpoint_conn, rc, "checkpoint", err);
+    /* Copied whole, the log begins anew with the next commit. -1: nobody could look. */
+    *ret_left = pages < 0 ? atomic_load(&s->wal_pages) : pages > done ? pages : 0;
+    if (*ret_left == 0)
+        atomic_store(&s->wal_pages, 0);
     return ERR_OK;
 }
 
@@ -110,25 +141,46 @@ static enum err sqlite_checkpoint(struct storage *base, bool truncate, uint64_t 
                                   struct error *err)
 {
     struct sqlite_storage *s = sqlite_of(base);
-    int pages = 0;
-    int done = 0;
+    int64_t left = 0;
     pthread_mutex_lock(&s->checkpoint_lock);
-    int rc = sqlite3_wal_checkpoint_v2(
-        s->checkpoint_conn.db, NULL,
-        truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &pages, &done);
-    enum err code = ERR_OK;
-    /* A reader or the writer is in the way of the truncation: the pages are copied all the same. */
-    if (rc && (rc & 0xff) != SQLITE_BUSY)
-        code = sql_error(&s->checkpoint_conn, rc, "checkpoint", err);
+    const enum sqlite_files_state state = sqlite_files_look(&s->files, s->path, log_bytes(s));
+    /* Of a log that was cut there is no telling what would be copied. */
+    enum err rc = state == FILES_LOG_CUT ? sqlite_files_error(state, err)
+                                         : copy_home(s, truncate, &left, err);
     pthread_mutex_unlock(&s->checkpoint_lock);
-    if (code)
-        return code;
-    /* Copied whole, the log begins anew with the next commit. -1: nobody could look. */
-    int64_t left = pages < 0 ? atomic_load(&s->wal_pages) : pages > done ? pages : 0;
-    if (left == 0)
+    if (!rc)
+        *ret_wal_bytes = (uint64_t)(left * s->page_size);
+    return rc;
+}
+
+/* A log that is shorter than it was: another program may have emptied it in order, or all of it is in
+ * the file by now; else pages are missing for good. With checkpoint_lock. */
+static enum sqlite_files_state begin_log_anew(struct sqlite_storage *s)
+{
+    int rc = sqlite3_wal_checkpoint_v2(s->checkpoint_conn.db, NULL, SQLITE_CHECKPOINT_TRUNCATE,
+                                       NULL, NULL);
+    if (rc == SQLITE_OK)
         atomic_store(&s->wal_pages, 0);
-    *ret_wal_bytes = (uint64_t)(left * s->page_size);
-    return ERR_OK;
+    else if ((rc & 0xff) != SQLITE_BUSY)
+        atomic_store(&s->files.cut, true);
+    return rc == SQLITE_OK ? FILES_OK : FILES_LOG_CUT;
+}
+
+enum err sqlite_look_at_files(struct sqlite_storage *s, struct error *err)
+{
+    int64_t left = 0;
+    enum sqlite_files_state state = sqlite_files_look(&s->files, s->path, log_bytes(s));
+    if (state == FILES_OK)
+        return ERR_OK;
+    pthread_mutex_lock(&s->checkpoint_lock);
+    state =
+        sqlite_files_look(&s->files, s->path, log_bytes(s)); /* no truncation is under way now */
+    if (state == FILES_LOG_CUT && !s->in_group && !atomic_load(&s->files.cut))
+        state = begin_log_anew(s);
+    else if (state == FILES_LOG_GONE && atomic_load(&s->wal_pages) > 0)
+        (void)copy_home(s, false, &left, NULL); /* its pages are lost with this process */
+    pthread_mutex_unlock(&s->checkpoint_lock);
+    return state == FILES_OK ? ERR_OK : sqlite_files_error(state, err);
 }
 
 static enum err sqlite_used_bytes(struct storage *base, uint64_t *ret, struct error *err)

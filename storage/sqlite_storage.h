@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "storage/id_cache.h"
 #include "storage/resolved_set.h"
+#include "storage/sqlite_files.h"
 #include "storage/sqlite_stmt.h"
 #include "storage/storage_backend.h"
 
@@ -43,6 +44,7 @@ struct sqlite_storage {
     struct storage base;
     char *path;
     struct sql_conn_options conn_options;
+    struct sqlite_files files;
     struct storage_health health;
     bool synchronous_full;
     uint32_t daily_values, daily_stacks;
@@ -91,6 +93,10 @@ static inline struct sqlite_reader *sqlite_reader_of(struct storage_reader *r)
 {
     return (struct sqlite_reader *)r;
 }
+
+/* sqlite_backend.c */
+/* Before anything is written: are the files still there? A log without a name is brought home. */
+enum err sqlite_look_at_files(struct sqlite_storage *s, struct error *err);
 
 /* sqlite_write.c */
 enum err sqlite_writer_open(struct sqlite_storage *s, struct error *err);

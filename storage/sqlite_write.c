@@ -151,7 +151,11 @@ enum err sqlite_begin(struct storage *base, struct error *err)
     struct sqlite_storage *s = sqlite_of(base);
     if (s->in_group)
         return error_set(err, ERR_INTERNAL, "a group is open already");
-    enum err rc = s->conn.db ? ERR_OK : sqlite_writer_open(s, err);
+    enum err rc = sqlite_look_at_files(s, err);
+    if (rc)
+        return rc;
+    if (!s->conn.db)
+        rc = sqlite_writer_open(s, err);
     if (!rc)
         rc = sql_run0(&s->conn, SQL_BEGIN, err);
     if (rc) {
@@ -224,6 +228,8 @@ enum err sqlite_commit(struct storage *base, struct error *err)
     enum err rc = s->group_lost ? why.code : sqlite_rollup_due(s, &why);
     if (!rc)
         rc = write_sequences(s, &why);
+    if (!rc)
+        rc = sqlite_look_at_files(s, &why);
     if (!rc)
         rc = sql_run0(&s->conn, SQL_COMMIT, &why);
     if (!rc) {

@@ -613,6 +613,71 @@ START_TEST(the_log_is_checkpointed)
 }
 END_TEST
 
+/* Another program empties the log in order: nothing is lost, it goes on. */
+START_TEST(the_log_is_emptied_by_another)
+{
+    struct suite s;
+    sqlite3 *other;
+    suite_open(&s, "sqlite");
+    post(&s, 1);
+    sqlite3_open(s.path, &other);
+    ck_assert_int_eq(sqlite3_exec(other, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(other);
+    post(&s, 2);
+    suite_reopen(&s);
+    check_whole(s.path);
+    suite_close(&s);
+}
+END_TEST
+
+/* SQLite would say that all is well: nothing is answered for that the next start does not find. */
+START_TEST(files_under_the_hand_of_somebody)
+{
+    struct suite s;
+    struct stats_row stats;
+    char log[160], away[160];
+    uint64_t left = 0;
+    suite_open(&s, "sqlite");
+    snprintf(log, sizeof(log), "%s-wal", s.path);
+    snprintf(away, sizeof(away), "%s.away", s.path);
+    post(&s, 1);
+    ck_assert_int_eq(rename(s.path, away), 0);
+    ck_assert_int_eq(storage_begin(s.storage, &err), ERR_IO);
+    ck_assert_ptr_nonnull(strstr(err.text, "moved or removed"));
+    ck_assert_int_eq(rename(away, s.path), 0);
+    post(&s, 2);
+    /* Away while a group is open: it is not committed. */
+    ck_assert_int_eq(storage_begin(s.storage, &err), ERR_OK);
+    ck_assert_int_eq(rename(log, away), 0);
+    ck_assert_int_eq(storage_commit(s.storage, &err), ERR_IO);
+    ck_assert_ptr_nonnull(strstr(err.text, "write-ahead log was moved"));
+    ck_assert_int_eq(rename(away, log), 0);
+    post(&s, 3);
+    /* Without its name its pages are in the file all the same. */
+    ck_assert_int_eq(unlink(log), 0);
+    ck_assert_int_eq(storage_begin(s.storage, &err), ERR_IO);
+    suite_reopen(&s);
+    ck_assert_int_eq(read_stats(s.reader, NULL, &stats, &err), ERR_OK);
+    ck_assert_uint_eq(stats.reports, 3);
+    check_whole(s.path);
+    /* Cut, with pages that nobody has: for good, and nothing of it is copied. */
+    post(&s, 4);
+    ck_assert_int_eq(truncate(log, 0), 0);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(storage_begin(s.storage, &err), ERR_IO);
+        ck_assert_ptr_nonnull(strstr(err.text, "was cut"));
+        ck_assert_int_eq(storage_checkpoint(s.storage, true, &left, &err), ERR_IO);
+    }
+    suite_reopen(&s);
+    ck_assert_int_eq(read_stats(s.reader, NULL, &stats, &err), ERR_OK);
+    ck_assert_uint_eq(stats.reports, 3);
+    post(&s, 5);
+    check_whole(s.path);
+    suite_close(&s);
+}
+END_TEST
+
 /* A deadline stops a query that is under way. */
 START_TEST(a_long_query_is_stopped)
 {
@@ -659,6 +724,8 @@ int main(void)
     tcase_add_test(tcase, a_full_disk_loses_one_group);
     tcase_add_test(tcase, another_writer_is_waited_for);
     tcase_add_test(tcase, the_log_is_checkpointed);
+    tcase_add_test(tcase, the_log_is_emptied_by_another);
+    tcase_add_test(tcase, files_under_the_hand_of_somebody);
     tcase_add_test(tcase, a_long_query_is_stopped);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

@@ -1,0 +1,58 @@
+#include "storage/sqlite_files.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+static bool log_path(const char *path, char *out, size_t size)
+{
+    int n = snprintf(out, size, "%s-wal", path);
+    return n > 0 && (size_t)n < size;
+}
+
+void sqlite_files_note(struct sqlite_files *f, const char *path)
+{
+    char log[PATH_MAX];
+    struct stat st;
+    f->database.known = stat(path, &st) == 0;
+    if (f->database.known) {
+        f->database.dev = st.st_dev;
+        f->database.ino = st.st_ino;
+    }
+    f->log.known = log_path(path, log, sizeof(log)) && stat(log, &st) == 0;
+    if (f->log.known) {
+        f->log.dev = st.st_dev;
+        f->log.ino = st.st_ino;
+    }
+    atomic_store(&f->cut, false);
+}
+
+enum sqlite_files_state sqlite_files_look(const struct sqlite_files *f, const char *path,
+                                          int64_t log_bytes)
+{
+    char log[PATH_MAX];
+    struct stat st;
+    if (f->database.known &&
+        (stat(path, &st) != 0 || st.st_dev != f->database.dev || st.st_ino != f->database.ino))
+        return FILES_DATABASE_GONE;
+    if (!f->log.known)
+        return FILES_OK;
+    if (!log_path(path, log, sizeof(log)) || stat(log, &st) != 0 || st.st_dev != f->log.dev ||
+        st.st_ino != f->log.ino)
+        return FILES_LOG_GONE;
+    return atomic_load(&f->cut) || st.st_size < log_bytes ? FILES_LOG_CUT : FILES_OK;
+}
+
+enum err sqlite_files_error(enum sqlite_files_state state, struct error *err)
+{
+    static const char *const words[] = {
+        [FILES_OK] = "nothing is wrong",
+        [FILES_DATABASE_GONE] = "the database file was moved or removed; nothing is written until "
+                                "it is back, or the daemon is started anew",
+        [FILES_LOG_GONE] = "the database's write-ahead log was moved or removed; nothing is "
+                           "written until it is back, or the daemon is started anew",
+        [FILES_LOG_CUT] = "the database's write-ahead log was cut; nothing is written until the "
+                          "daemon is started anew, and what the log had is lost",
+    };
+    return error_set(err, ERR_IO, "%s", words[state]);
+}
