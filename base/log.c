@@ -1,7 +1,12 @@
 #include "base/log.h"
 
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -28,6 +33,39 @@ bool log_level_parse(const char *name, enum log_level *ret)
     return false;
 }
 
+static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t dropped; /* lines since the last one that was written; under the lock */
+
+/* A pipe that is writable has room for a line. After one that was dropped nobody waits again. */
+static bool has_room(void)
+{
+    struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
+    return poll(&fd, 1, dropped ? 0 : LOG_WAIT_MS) != 0;
+}
+
+static void write_line(const char *line, size_t n)
+{
+    char told[160], ts[CLOCK_TEXT_SIZE];
+    pthread_mutex_lock(&write_lock);
+    bool room = has_room();
+    if (room && dropped > 0) {
+        int len = snprintf(told, sizeof(told),
+                           "ts=%s level=warn msg=\"log lines dropped\" count=%" PRIu64 "\n",
+                           clock_format_rfc3339(clock_wall_ms(), ts), dropped);
+        dropped = 0;
+        ssize_t ignored = write(STDERR_FILENO, told, (size_t)len);
+        (void)ignored;
+        room = has_room();
+    }
+    if (room) {
+        ssize_t ignored = write(STDERR_FILENO, line, n);
+        (void)ignored; /* nowhere left to tell it */
+    } else {
+        dropped++;
+    }
+    pthread_mutex_unlock(&write_lock);
+}
+
 void log_write(enum log_level level, const char *msg, const char *fmt, ...)
 {
     if ((int)level > atomic_load(&max_level))
@@ -51,8 +89,7 @@ void log_write(enum log_level level, const char *msg, const char *fmt, ...)
             line[i] = '?';
     }
     line[n++] = '\n';
-    ssize_t ignored = write(STDERR_FILENO, line, (size_t)n);
-    (void)ignored; /* nowhere left to tell it */
+    write_line(line, (size_t)n);
 }
 
 const char *log_quote(const char *value, char *out, size_t size)

@@ -73,4 +73,35 @@ START_TEST(quoting)
 }
 END_TEST
 
-UNIT_MAIN("log", one_line_each, levels, long_lines_are_cut_with_their_newline, quoting)
+/* A pipe that nobody reads: nobody waits for it for ever, and it is said afterwards. */
+START_TEST(a_reader_that_stopped_holds_nobody_up)
+{
+    char value[3000], text[65536 * 2];
+    int fds[2], before = dup(STDERR_FILENO);
+    size_t len = 0;
+    memset(value, 'v', sizeof(value) - 1);
+    value[sizeof(value) - 1] = 0;
+    ck_assert_int_eq(pipe(fds), 0);
+    dup2(fds[1], STDERR_FILENO);
+    close(fds[1]);
+    for (int i = 0; i < 60; i++) /* more than a pipe holds */
+        log_error("many", "value=%s", value);
+    while (len < 4096)
+        len += (size_t)read(fds[0], text + len, sizeof(text) - 1 - len);
+    log_error("after", "");
+    dup2(before, STDERR_FILENO);
+    for (ssize_t n = 1; n > 0; len += (size_t)n) {
+        n = read(fds[0], text + len, sizeof(text) - 1 - len);
+        ck_assert_int_ge(n, 0);
+    }
+    text[len] = 0;
+    close(before);
+    close(fds[0]);
+    const char *told = strstr(text, "level=warn msg=\"log lines dropped\" count=");
+    ck_assert_ptr_nonnull(told);
+    ck_assert_ptr_nonnull(strstr(told, "msg=\"after\""));
+}
+END_TEST
+
+UNIT_MAIN("log", a_reader_that_stopped_holds_nobody_up, one_line_each, levels,
+          long_lines_are_cut_with_their_newline, quoting)
