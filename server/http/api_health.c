@@ -20,8 +20,9 @@ static void print_ready(struct http_request *r)
         {METRIC_DATABASE_DAMAGED, "the database is damaged"},
         {METRIC_DATABASE_UNREADABLE, "parts of the database cannot be read"},
         {METRIC_CHECKPOINT_FAILING, "the database file cannot be written, only its log can"},
+        {METRIC_COMMITS_SLOW, "the disk is slow: commits take seconds"},
         {METRIC_SPOOL_FAILING, "uploads cannot be written"},
-        {METRIC_STORE_FAILING, "the symbol store cannot be written"},
+        {METRIC_STORE_FAILING, "the symbol store cannot be written, or nothing can be indexed"},
     };
     struct jout j;
     jout_init(&j, http_reply(r, 200, TYPE_JSON));

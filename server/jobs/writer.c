@@ -29,6 +29,7 @@
  */
 #include "server/jobs/writer.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -45,6 +46,9 @@
 #define RESET_SHARE       16
 #define RESET_PAUSE_MS    500
 #define GROUP_MS_MAX      50
+/* A commit that takes so long is told, until one takes less than the second. */
+#define SLOW_MS      1000
+#define SLOW_OVER_MS 500
 
 struct writer {
     struct storage *storage;
@@ -208,6 +212,19 @@ static void apply(struct writer *w, struct write_op *op)
         snprintf(w->op_problem, sizeof(w->op_problem), "%s", op->error.text);
 }
 
+/* Nothing fails, and everybody waits: without a word nobody would look at the disk. */
+static void tell_slow(struct writer *w)
+{
+    bool slow = metrics_get(w->metrics, METRIC_COMMITS_SLOW) != 0;
+    if (!slow && w->commit_ms >= SLOW_MS)
+        log_warn("commits are slow", "ms=%" PRId64, w->commit_ms);
+    else if (slow && w->commit_ms < SLOW_OVER_MS)
+        log_info("commits are fast again", "ms=%" PRId64, w->commit_ms);
+    else
+        return;
+    metrics_set(w->metrics, METRIC_COMMITS_SLOW, !slow);
+}
+
 /* Applies the group and what joins it meanwhile. ERR_OK: on disk. */
 static enum err write_group(struct writer *w, struct error *err)
 {
@@ -227,6 +244,7 @@ static enum err write_group(struct writer *w, struct error *err)
     if (rc != ERR_OK)
         storage_rollback(w->storage);
     w->commit_ms = clock_mono_ms() - applied_ms;
+    tell_slow(w);
     metrics_commit_ms(w->metrics, clock_mono_ms() - started_ms);
     return rc;
 }
