@@ -3,7 +3,7 @@
 1 when one fails. chaos.py [--quick] [NAME...]"""
 import os, pathlib, random, sys, time, traceback
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import faults_disk, faults_process, faults_files, faults_memory
+import faults_disk, faults_files, faults_folder, faults_memory, faults_process, faults_upkeep
 
 FAULTS = [
     faults_process.kill_9, faults_process.term_under_load, faults_process.two_daemons,
@@ -15,6 +15,11 @@ FAULTS = [
     faults_disk.eio_database,
     faults_disk.eio_checkpoint, faults_disk.eio_read, faults_disk.eio_spool,
     faults_disk.eio_symbol_store,
+    faults_disk.slow, faults_disk.short_writes, faults_disk.power_cut,
+    faults_folder.folder_moved, faults_folder.folder_removed, faults_folder.wal_unlinked,
+    faults_folder.wal_cut, faults_folder.shm_removed, faults_folder.spool_removed,
+    faults_upkeep.migration_killed, faults_upkeep.migration_disk_full, faults_upkeep.backup_killed,
+    faults_upkeep.retention_killed,
     faults_files.index_damaged, faults_files.index_damaged_live, faults_files.index_cut,
     faults_files.database_bad, faults_files.database_pages,
     faults_files.wal_left, faults_files.wal_deleted, faults_files.spool_half_written,

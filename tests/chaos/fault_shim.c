@@ -2,8 +2,10 @@
  * fault_shim - what a machine may do to a program, done on purpose (LD_PRELOAD).
  *
  * Purpose: makes chosen calls fail in the process whose environment names a control file
- * (STALLSYM_FAULTS), while it runs: I/O errors by path and kind of call, no descriptors, no memory at
- * the n-th allocation, a clock that jumps. tests/chaos/shim.py writes the file and reads what was hit.
+ * (STALLSYM_FAULTS), while it runs: I/O errors by path and kind of call, writes that take a part, a
+ * slow disk, no descriptors, no memory at the n-th allocation, a clock that jumps. And it notes how far
+ * the write-ahead log was synced, which is what a power cut leaves of it. tests/chaos/shim.py writes
+ * the file and reads what was hit.
  *
  * Invariants: without a control file, and while every field is 0, all calls are what they were.
  * Memory fails in threads of the name `thread` only, and there from allocation `memory_at` on, so
@@ -47,6 +49,14 @@ struct faults {
     _Atomic int64_t hits;        /* calls that were made to fail */
     char path[PATH_PART];        /* files whose path has this part; "PART$": whose path ends so */
     char thread[NAME_MAX_];      /* "" all */
+    _Atomic int32_t sync_ms;     /* a sync takes so long */
+    _Atomic int32_t write_part;  /* 1: a write of more than a byte writes half of it */
+    _Atomic int32_t watch_log;   /* 1: the next two are kept */
+    _Atomic int32_t unused;
+    _Atomic int64_t write_room; /* so many bytes are still written before write_errno */
+    _Atomic int64_t
+        log_written;            /* end of what was written to the write-ahead log since its start */
+    _Atomic int64_t log_synced; /* the same, of what was synced */
 };
 
 static struct faults none;
@@ -96,16 +106,63 @@ static int is_chosen_fd(int fd)
     return path[0] == '/' && is_chosen(path);
 }
 
-ssize_t write(int fd, const void *data, size_t n)
+static size_t part_of(int fd, size_t n)
+{
+    if (!faults->write_part || n < 2 || !is_chosen_fd(fd))
+        return n;
+    atomic_fetch_add(&faults->hits, 1);
+    return n / 2;
+}
+
+/* The error that a write of so many bytes ends with; 0: none. */
+static int write_error(int fd, size_t n)
 {
     int code = faults->write_errno;
-    return code && is_chosen_fd(fd) ? hit(code) : syscall(SYS_write, fd, data, n);
+    if (!code || !is_chosen_fd(fd))
+        return 0;
+    return faults->write_room > 0 && atomic_fetch_sub(&faults->write_room, (int64_t)n) > (int64_t)n
+               ? 0
+               : code;
+}
+
+static int is_log_fd(int fd)
+{
+    char link[40], path[4096];
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t n = syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof(path) - 1);
+    return n > 4 && memcmp(path + n - 4, "-wal", 4) == 0;
+}
+
+/* A log that begins anew is written from its start. */
+static void note_written(int fd, off_t at, ssize_t n)
+{
+    if (!faults->watch_log || n <= 0 || !is_log_fd(fd))
+        return;
+    if (at == 0)
+        faults->log_written = faults->log_synced = 0;
+    if (at + n > faults->log_written)
+        faults->log_written = at + n;
+}
+
+ssize_t write(int fd, const void *data, size_t n)
+{
+    int code = write_error(fd, n);
+    if (code)
+        return hit(code);
+    ssize_t written = syscall(SYS_write, fd, data, part_of(fd, n));
+    if (faults->watch_log && written > 0)
+        note_written(fd, syscall(SYS_lseek, fd, 0, SEEK_CUR) - written, written);
+    return written;
 }
 
 ssize_t pwrite(int fd, const void *data, size_t n, off_t at)
 {
-    int code = faults->write_errno;
-    return code && is_chosen_fd(fd) ? hit(code) : syscall(SYS_pwrite64, fd, data, n, at);
+    int code = write_error(fd, n);
+    if (code)
+        return hit(code);
+    ssize_t written = syscall(SYS_pwrite64, fd, data, part_of(fd, n), at);
+    note_written(fd, at, written);
+    return written;
 }
 
 ssize_t pwrite64(int fd, const void *data, size_t n, off64_t at)
@@ -115,8 +172,8 @@ ssize_t pwrite64(int fd, const void *data, size_t n, off64_t at)
 
 int ftruncate(int fd, off_t size)
 {
-    int code = faults->write_errno;
-    return code && is_chosen_fd(fd) ? hit(code) : (int)syscall(SYS_ftruncate, fd, size);
+    int code = write_error(fd, 0);
+    return code ? hit(code) : (int)syscall(SYS_ftruncate, fd, size);
 }
 
 int ftruncate64(int fd, off64_t size)
@@ -124,22 +181,36 @@ int ftruncate64(int fd, off64_t size)
     return ftruncate(fd, size);
 }
 
+static int sync_file(int fd, long call)
+{
+    int code = faults->sync_errno, ms = faults->sync_ms;
+    int64_t written = faults->log_written;
+    if (code && is_chosen_fd(fd))
+        return hit(code);
+    if (ms && is_chosen_fd(fd)) {
+        struct timespec pause = {ms / 1000, ms % 1000 * 1000000L};
+        atomic_fetch_add(&faults->hits, 1);
+        syscall(SYS_nanosleep, &pause, NULL);
+    }
+    int rc = (int)syscall(call, fd);
+    if (rc == 0 && faults->watch_log && is_log_fd(fd))
+        faults->log_synced = written;
+    return rc;
+}
+
 int fsync(int fd)
 {
-    int code = faults->sync_errno;
-    return code && is_chosen_fd(fd) ? hit(code) : (int)syscall(SYS_fsync, fd);
+    return sync_file(fd, SYS_fsync);
 }
 
 int fdatasync(int fd)
 {
-    int code = faults->sync_errno;
-    return code && is_chosen_fd(fd) ? hit(code) : (int)syscall(SYS_fdatasync, fd);
+    return sync_file(fd, SYS_fdatasync);
 }
 
 int syncfs(int fd)
 {
-    int code = faults->sync_errno;
-    return code && is_chosen_fd(fd) ? hit(code) : (int)syscall(SYS_syncfs, fd);
+    return sync_file(fd, SYS_syncfs);
 }
 
 ssize_t read(int fd, void *data, size_t n)

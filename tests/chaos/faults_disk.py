@@ -1,5 +1,5 @@
 """The disk: full, read-only, broken."""
-import errno, os, pathlib, random, subprocess, tempfile, time
+import errno, os, pathlib, random, signal, subprocess, tempfile, time
 from load import Load, check_all, readiness, ready, wait_for
 from shim import FaultyDaemon
 from daemon import Daemon
@@ -215,3 +215,66 @@ def read_only(quick):
     """As after an error of the file system: what is open fails, too."""
     return under_load([dict(path='/data/', write_errno=errno.EROFS, sync_errno=errno.EROFS,
                             open_errno=errno.EROFS)])
+
+
+def slow(quick):
+    """A sync takes two seconds: it is said, reports wait or are sent away, nothing else stands still."""
+    with FaultyDaemon() as d:
+        load = Load(d, 'slow')
+        wait_for(lambda: len(load.answered) > 100)
+        log, before = len(d.log.read_text()), len(load.answered)
+        d.faults.set(path='/data/', sync_ms=2000)
+        wait_for(lambda: 'commits are slow' in d.log.read_text()[log:], 30, 'nothing in the log')
+        began, asked = time.monotonic(), 0
+        while time.monotonic() < began + (3 if quick else 10):
+            at = time.monotonic()
+            assert d.request('GET', '/healthz', token=False).status == 200
+            words = readiness(d).json
+            d.get('/v1/clusters')
+            assert time.monotonic() - at < 1.5, 'reads wait for the disk'
+            asked += 1
+            time.sleep(0.1)
+        told = words.get('problems') or words.get('detail')
+        assert told, '/readyz says nothing of it'
+        assert len(load.answered) > before, 'takes no reports'
+        d.faults.clear()
+        wait_for(lambda: ready(d) and not readiness(d).json['problems'], 60, 'the problem stays')
+        load.end()
+        return check_all(d, [load]) + '; %s' % told
+
+
+def short_writes(quick):
+    """Each write takes half of what it is given, as a signal or a quota may do: nobody notices."""
+    with FaultyDaemon() as d:
+        load = Load(d, 'short')
+        wait_for(lambda: len(load.answered) > 100)
+        d.faults.set(path='/data/', write_part=1)
+        time.sleep(0.5 if quick else 3)
+        assert d.faults.get('hits') > 0
+        d.faults.clear()
+        load.end()
+        assert 'level=error' not in d.log.read_text()
+        return check_all(d, [load])
+
+
+def power_cut(quick):
+    """A kill, and of the log is left what was synced: what was answered for is in it."""
+    cut, loads = [], []
+    with FaultyDaemon() as d:
+        d.faults.set(watch_log=1)
+        for number in range(3 if quick else 25):
+            load = Load(d, 'power%d' % number, 2)
+            loads.append(load)
+            time.sleep(0.1 + 0.4 * random.random())
+            d.stop(signal.SIGKILL)
+            load.end()
+            log, synced = d.folder / 'data/stallsym.db-wal', d.faults.get('log_synced')
+            cut.append(max(0, d.faults.get('log_written') - synced))
+            size = log.stat().st_size
+            with open(log, 'r+b') as file:
+                file.seek(synced)
+                file.write(random.choice([bytes, random.randbytes])(max(0, size - synced)))
+                if random.random() < 0.5:
+                    file.truncate(synced)
+            d.start()
+        return 'up to %d bytes cut; %s' % (max(cut), check_all(d, loads))

@@ -12,8 +12,10 @@ SHIM = pathlib.Path(os.environ.get('BUILD', 'build')).resolve() / 'fault_shim.so
 FIELDS = {'write_errno': (0, 'i'), 'sync_errno': (4, 'i'), 'read_errno': (8, 'i'),
           'open_errno': (12, 'i'), 'clock_ms': (16, 'q'), 'memory_at': (24, 'q'),
           'memory_times': (32, 'q'), 'allocations': (40, 'q'), 'hits': (48, 'q'),
-          'path': (56, '64s'), 'thread': (120, '16s')}
-SIZE = 136
+          'path': (56, '64s'), 'thread': (120, '16s'), 'sync_ms': (136, 'i'),
+          'write_part': (140, 'i'), 'watch_log': (144, 'i'), 'write_room': (152, 'q'),
+          'log_written': (160, 'q'), 'log_synced': (168, 'q')}
+SIZE = 176
 
 
 class Faults:
@@ -28,14 +30,15 @@ class Faults:
 
     def set(self, **fields):
         """Which files and threads first, then what happens to them."""
-        for name in sorted(fields, key=lambda n: n not in ('path', 'thread', 'memory_times')):
+        for name in sorted(fields, key=lambda n: n not in ('path', 'thread', 'memory_times', 'write_room')):
             at, form = FIELDS[name]
             value = fields[name]
             struct.pack_into(form, self.map, at, value.encode() if isinstance(value, str) else value)
 
     def clear(self):
         """All but the clock."""
-        self.set(write_errno=0, sync_errno=0, read_errno=0, open_errno=0, memory_at=0)
+        self.set(write_errno=0, sync_errno=0, read_errno=0, open_errno=0, memory_at=0, sync_ms=0,
+                 write_part=0, write_room=0)
         self.set(path='', thread='')
 
 
