@@ -129,6 +129,7 @@ def memory_parsers(quick):
         seen = sweep_posts(d, 'MHD', 20 if quick else 160, sent)
         d.settle()
         seen += sweep_others(d, 'MHD', 10 if quick else 100)
+        assert 'memory' in d.log.read_text(), 'nothing in the log'
         check_all(d, [Sent(sent)])
         return 'refused/allocations: ' + ', '.join(seen)
 
@@ -140,6 +141,7 @@ def memory_writer(quick):
         seen = sweep_posts(d, 'writer', 20 if quick else 160, sent, ['json'])
         d.settle()
         seen += sweep_others(d, 'reader', 10 if quick else 100)
+        assert 'memory' in d.log.read_text(), 'nothing in the log'
         check_all(d, [Sent(sent)])
         return 'refused/allocations: ' + ', '.join(seen)
 
@@ -156,12 +158,12 @@ def memory_workers(quick):
         wanted = named(d)
     with FaultyDaemon(env={'STALLSYM_RETENTION_INTERVAL_MS': '50'}) as d:
         prepared(d)
-        at = 0
-        for i in range(0, 400, 4):
-            thread = threads[i // 4 % len(threads)]
+        step = 20 if quick else 4
+        for i in range(0, 400, step):
+            thread = threads[i // step % len(threads)]
             d.faults.set(thread=thread, memory_times=random.choice([1, 1, 3]), allocations=0,
                          memory_at=random.randint(1, random.choice([5, 50, 400])))
-            ask(lambda: d.post_reports(body(reports[i:i + 4])))
+            ask(lambda: d.post_reports(body(reports[i:i + step])))
             if thread in ('indexer', 'spooler'):
                 ask(lambda: d.request('POST', '/v1/symbols', DEMO.read_bytes() + b'%d' % i))
             time.sleep(0.03)
