@@ -78,8 +78,8 @@ static int by_size(const void *a, const void *b)
 {
     const struct breakdown_entry *x = a;
     const struct breakdown_entry *y = b;
-    if (x->figures.count != y->figures.count)
-        return x->figures.count > y->figures.count ? -1 : 1;
+    if (x->figures.weighted != y->figures.weighted)
+        return x->figures.weighted > y->figures.weighted ? -1 : 1;
     return compare_texts(x, y);
 }
 
@@ -111,7 +111,7 @@ static int64_t total(const struct breakdown *b)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < b->count; i++)
-        sum += b->entries[i].figures.count;
+        sum = figures_sum(sum, b->entries[i].figures.weighted);
     return sum;
 }
 
@@ -156,8 +156,8 @@ enum err breakdown_rows(const struct breakdown_parts *parts, size_t limit, struc
         rows[i].value = e->value;
         rows[i].value2 = e->value2;
         figures_show(&e->figures, &rows[i].figures);
-        rows[i].share = share(e->figures.count, all);
-        rows[i].app_share = same ? share(same->figures.count, app_all) : 0;
+        rows[i].share = share(e->figures.weighted, all);
+        rows[i].app_share = same ? share(same->figures.weighted, app_all) : 0;
         show_usage(parts, e, &rows[i].usage);
     }
     *ret = rows;

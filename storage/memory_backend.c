@@ -119,9 +119,7 @@ struct mem_sums mem_stack_sums(const struct mem_state *s, uint64_t stack_id)
             continue;
         sums.count++;
         sums.weighted += f->weighted;
-        if (f->duration_ms >= 0)
-            sums.stall_ms +=
-                f->duration_ms < FIGURES_DURATION_MAX ? f->duration_ms : FIGURES_DURATION_MAX;
+        sums.stall_ms += figures_stall(f->duration_ms);
         sums.first_ms = f->time_ms < sums.first_ms ? f->time_ms : sums.first_ms;
         sums.last_ms = f->time_ms > sums.last_ms ? f->time_ms : sums.last_ms;
     }

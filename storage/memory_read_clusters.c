@@ -1,4 +1,5 @@
 /* The memory backend's reads of clusters, and breakdowns. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -197,9 +198,9 @@ static int64_t sort_value(const struct cluster_row *c, enum cluster_sort sort)
 {
     switch (sort) {
     case SORT_COUNT:
-        return (int64_t)c->figures.count;
+        return llround(c->figures.weighted * FIGURES_WEIGHT_ONE);
     case SORT_STALL_MS:
-        return (int64_t)c->figures.stall_ms;
+        return (int64_t)c->figures.weighted_stall_ms;
     case SORT_LAST_SEEN:
         return c->last_seen_ms;
     case SORT_FIRST_SEEN:

@@ -18,7 +18,8 @@
 
 struct candidate {
     uint64_t id;
-    int64_t count, stall_ms, first_ms, last_ms;
+    int64_t count, weighted, stall_ms; /* stall_ms: sampling undone */
+    int64_t first_ms, last_ms;
     int64_t p90;   /* of the cached sums, where it is asked for */
     int64_t value; /* sorted by */
 };
@@ -58,10 +59,11 @@ static enum err matching(struct sqlite_reader *r, const struct read_filter *f, b
             return ERR_NO_MEMORY;
         c->id = (uint64_t)sqlite3_column_int64(st, 0);
         c->count = sqlite3_column_int64(st, 1);
-        c->stall_ms = sqlite3_column_int64(st, 2);
-        c->first_ms = sqlite3_column_int64(st, 3);
-        c->last_ms = sqlite3_column_int64(st, 4);
-        if (p90 && (rc = cached_p90(st, 5, &c->p90, err))) {
+        c->weighted = sqlite3_column_int64(st, 2);
+        c->stall_ms = sqlite3_column_int64(st, 3);
+        c->first_ms = sqlite3_column_int64(st, 4);
+        c->last_ms = sqlite3_column_int64(st, 5);
+        if (p90 && (rc = cached_p90(st, 6, &c->p90, err))) {
             sql_end(st);
             return rc;
         }
@@ -92,7 +94,8 @@ static enum err count_row(void *ctx, uint64_t id, const struct cube_row *row, st
     (void)id;
     (void)err;
     item->count += row->count;
-    item->stall_ms += row->stall_ms;
+    item->weighted = figures_sum(item->weighted, row->weighted);
+    item->stall_ms = figures_sum(item->stall_ms, figures_sum(row->stall_ms, row->above_ms));
     return ERR_OK;
 }
 
@@ -100,7 +103,7 @@ static void set_uncounted(struct row_list *rows)
 {
     struct candidate *items = rows->items;
     for (size_t i = 0; i < rows->count; i++)
-        items[i].count = items[i].stall_ms = 0;
+        items[i].count = items[i].weighted = items[i].stall_ms = 0;
 }
 
 static void drop_uncounted(struct row_list *rows)
@@ -134,7 +137,8 @@ static enum err count_stacks(struct sqlite_reader *r, const struct read_filter *
             return rc;
         const uint64_t id = (uint64_t)sqlite3_column_int64(st, 0);
         const struct cube_row sums = {.count = sqlite3_column_int64(st, 1),
-                                      .stall_ms = sqlite3_column_int64(st, 2)};
+                                      .weighted = sqlite3_column_int64(st, 2),
+                                      .stall_ms = sqlite3_column_int64(st, 3)};
         if (wants_candidate(&c, id))
             (void)count_row(&c, id, &sums, err);
     }
@@ -182,7 +186,7 @@ static enum err sort_values(struct sqlite_reader *r, const struct read_filter *f
     for (size_t i = 0; i < rows->count; i++) {
         switch (sort) {
         case SORT_COUNT:
-            c[i].value = c[i].count;
+            c[i].value = c[i].weighted;
             break;
         case SORT_STALL_MS:
             c[i].value = c[i].stall_ms;

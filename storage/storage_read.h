@@ -209,6 +209,7 @@ struct read_filter {
 };
 void read_filter_init(struct read_filter *f);
 
+/* By count and by stall time: sampling undone. */
 enum cluster_sort { SORT_COUNT, SORT_STALL_MS, SORT_LAST_SEEN, SORT_FIRST_SEEN, SORT_P90 };
 
 struct duration_figures {
@@ -315,7 +316,7 @@ struct breakdown_row {
     const char *value;
     const char *value2; /* NULL without a second dimension */
     struct duration_figures figures;
-    double share;               /* of the cluster's (or app's) count under the filter */
+    double share;               /* of the cluster's (or app's) weighted count under the filter */
     double app_share;           /* the same value's share in the whole app */
     struct usage_figures usage; /* of the app with that value */
 };

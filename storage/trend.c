@@ -33,7 +33,7 @@ struct breakdown_entry *trend_add(struct trend_parts *p, int64_t group, int64_t 
 struct rank {
     const char *text;
     size_t group; /* index into `groups` */
-    int64_t count;
+    int64_t weighted;
     size_t series;
 };
 
@@ -42,12 +42,12 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const struct rank *)a)->text, ((const struct rank *)b)->text);
 }
 
-static int by_count(const void *a, const void *b)
+static int by_weight(const void *a, const void *b)
 {
     const struct rank *x = *(const struct rank *const *)a;
     const struct rank *y = *(const struct rank *const *)b;
-    if (x->count != y->count)
-        return x->count > y->count ? -1 : 1;
+    if (x->weighted != y->weighted)
+        return x->weighted > y->weighted ? -1 : 1;
     return strcmp(x->text, y->text);
 }
 
@@ -81,7 +81,7 @@ static size_t sum_texts(struct maker *m, const struct rank **heads)
     size_t n = 0;
     for (size_t i = 0; i < m->rank_count; i++) {
         if (n && strcmp(heads[n - 1]->text, m->ranks[i].text) == 0)
-            ((struct rank *)heads[n - 1])->count += m->ranks[i].count;
+            ((struct rank *)heads[n - 1])->weighted += m->ranks[i].weighted;
         else
             heads[n++] = &m->ranks[i];
     }
@@ -100,10 +100,10 @@ static enum err rank_groups(struct maker *m, const struct breakdown *groups, str
     m->rank_count = n;
     for (size_t i = 0; i < n; i++)
         m->ranks[i] = (struct rank){groups->entries[i].value ? groups->entries[i].value : "", i,
-                                    groups->entries[i].figures.count, SIZE_MAX};
+                                    groups->entries[i].figures.weighted, SIZE_MAX};
     qsort(m->ranks, n, sizeof(*m->ranks), by_text);
     const size_t texts = sum_texts(m, heads);
-    qsort(heads, texts, sizeof(*heads), by_count);
+    qsort(heads, texts, sizeof(*heads), by_weight);
     for (size_t i = 0; i < texts; i++) {
         struct rank *head = (struct rank *)heads[i];
         const bool is_other = strcmp(head->text, TREND_OTHER) == 0;

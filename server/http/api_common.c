@@ -194,6 +194,7 @@ void api_print_figures(struct jout *j, const struct duration_figures *f)
     jout_uint(j, "count", f->count);
     jout_double(j, "weighted_count", f->weighted);
     jout_double(j, "stall_seconds", (double)f->stall_ms / 1000);
+    jout_double(j, "weighted_stall_seconds", (double)f->weighted_stall_ms / 1000);
     jout_known(j, "p50_ms", f->p50_ms);
     jout_known(j, "p90_ms", f->p90_ms);
     jout_known(j, "p99_ms", f->p99_ms);

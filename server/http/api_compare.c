@@ -128,6 +128,7 @@ static void print_side(struct jout *j, const char *key, const struct comparison 
     jout_uint(j, "count", (uint64_t)s->count);
     jout_double(j, "weighted_count", s->weighted);
     jout_double(j, "stall_seconds", s->stall_ms / 1000);
+    jout_double(j, "weighted_stall_seconds", s->weighted_stall_ms / 1000);
     jout_double(j, "rate", r->rates[side]);
     jout_double(j, "stall_rate",
                 c->by_usage ? s->weighted_stall_ms / 1000 / c->usage_hours[side] : (double)NAN);

@@ -59,6 +59,7 @@ static void print_sums(struct jout *j, const struct trend_sums *s, bool usage_kn
     jout_uint(j, "count", s->count);
     jout_double(j, "weighted_count", s->weighted);
     jout_double(j, "stall_seconds", (double)s->stall_ms / 1000);
+    jout_double(j, "weighted_stall_seconds", (double)s->weighted_stall_ms / 1000);
     api_print_rate(j, s->weighted_stall_ms, usage_known, s->foreground_ms);
 }
 

@@ -51,10 +51,11 @@ void numbers_print_cluster(struct jout *j, const struct cluster_row *c,
                            const struct totals_row *app)
 {
     const struct duration_figures *all = &app->figures;
-    jout_double(j, "share",
-                all->count ? (double)c->figures.count / (double)all->count : (double)NAN);
+    jout_double(j, "share", all->weighted > 0 ? c->figures.weighted / all->weighted : (double)NAN);
     jout_double(j, "stall_share",
-                all->stall_ms ? (double)c->figures.stall_ms / (double)all->stall_ms : (double)NAN);
+                all->weighted_stall_ms
+                    ? (double)c->figures.weighted_stall_ms / (double)all->weighted_stall_ms
+                    : (double)NAN);
     api_print_rate(j, c->figures.weighted_stall_ms, app->usage.known, app->usage.foreground_ms);
     jout_string(j, "first_version", c->first_version);
     jout_text(j, "first_build", c->first_build);

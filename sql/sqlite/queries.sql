@@ -720,7 +720,7 @@ WHERE (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
 -- Ascending ids; what the filter says about clusters themselves (?1 bundle id, ?2 category,
 -- ?3 state, ?4 text, ?5 idle ones too), with the sums of their stacks.
 -- name: clusters_matching
-SELECT c.id, t.count, t.stall_ms, t.first_seen_ms, t.last_seen_ms, t.hist
+SELECT c.id, t.count, t.weighted, t.stall_ms + t.above_ms, t.first_seen_ms, t.last_seen_ms, t.hist
 FROM clusters c JOIN cluster_totals t ON t.cluster_id = c.id
 WHERE t.count > 0 AND (?1 IS NULL OR c.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     AND (?2 IS NULL OR c.category = ?2) AND (?3 IS NULL OR c.state = ?3)
@@ -731,7 +731,7 @@ WHERE t.count > 0 AND (?1 IS NULL OR c.app_id = (SELECT id FROM apps WHERE bundl
 ORDER BY c.id;
 
 -- name: clusters_by_counters
-SELECT s.cluster_id, sum(c.count), sum(c.stall_ms)
+SELECT s.cluster_id, sum(c.count), sum(c.weighted), sum(c.stall_ms + c.above_ms)
 FROM stacks s JOIN counters c ON c.stack_id = s.id
 WHERE s.cluster_id IS NOT NULL
     AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
@@ -739,7 +739,9 @@ WHERE s.cluster_id IS NOT NULL
 GROUP BY s.cluster_id ORDER BY s.cluster_id;
 
 -- name: clusters_by_reports
-SELECT s.cluster_id, count(*), coalesce(sum(min(r.duration_ms, 1000000000)), 0)
+SELECT s.cluster_id, count(*), sum(1000000 + r.weight_above),
+    coalesce(sum(min(r.duration_ms, 1000000000)
+        + min(r.weight_above * min(r.duration_ms, 1000000000) / 1000000, 1000000000)), 0)
 FROM reports r CROSS JOIN stacks s ON s.id = r.stack_id
 WHERE s.cluster_id IS NOT NULL
     AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))

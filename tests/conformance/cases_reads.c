@@ -49,6 +49,46 @@ static struct cluster_row *list(struct suite *s, const struct read_filter *f,
     return rows;
 }
 
+/* Six reports of a second each, and one of ten that there were: which cause is the larger one? */
+void suite_sampling_is_undone_in_orders(struct suite *s)
+{
+    static const enum cluster_sort sorts[] = {SORT_COUNT, SORT_STALL_MS};
+    struct read_filter filters[3]; /* cached sums, counters, reports */
+    struct error err = {0};
+    size_t n;
+    suite_index(s, (const uint32_t[]){1, 2, 3, 4}, 4, 1);
+    for (uint32_t i = 0; i < 7; i++) {
+        const struct suite_report r = {.id = (const char[]){(char)('a' + i), 0},
+                                       .stack = i < 6 ? 0 : 8,
+                                       .duration_ms = 1000,
+                                       .version = i < 6 ? "1" : "2",
+                                       .device = "iPhone14,7",
+                                       .weight = i < 6 ? 1 : 10};
+        suite_apply(s, suite_batch(SUITE_APP, &r, 1));
+    }
+    suite_resolve(s);
+    for (size_t i = 0; i < 3; i++)
+        read_filter_init(&filters[i]);
+    filters[1].kind = REPORT_STALL;
+    filters[2].device = "iPhone14,7";
+    filters[2].kind = REPORT_STALL;
+    for (size_t i = 0; i < 6; i++) {
+        struct cluster_row *c = list(s, &filters[i / 2], sorts[i % 2], &n);
+        ck_assert_uint_eq(n, 2);
+        ck_assert_uint_eq(c[0].figures.count, 1);
+        ck_assert_uint_eq(c[0].figures.stall_ms, 1000);
+        ck_assert_uint_eq(c[0].figures.weighted_stall_ms, 10000);
+        ck_assert_uint_eq(c[1].figures.weighted_stall_ms, 6000);
+    }
+    struct breakdown_row *rows = NULL;
+    struct breakdown_scope scope;
+    ck_assert_int_eq(read_breakdown(s->reader, 0, &filters[0], BY_VERSION, BY_NONE, 10, &s->arena,
+                                    &rows, &n, &scope, &err),
+                     ERR_OK);
+    ck_assert_str_eq(rows[0].value, "2");
+    ck_assert(fabs(rows[0].share - 10.0 / 16) < 1e-9);
+}
+
 void suite_cluster_filters(struct suite *s)
 {
     struct read_filter f;
@@ -227,15 +267,15 @@ void suite_breakdowns(struct suite *s)
     ck_assert_str_eq(rows[0].value, "1.0");
     ck_assert_ptr_null(rows[0].value2);
     ck_assert_uint_eq(rows[0].figures.count, 10);
-    ck_assert(fabs(rows[0].share - 10.0 / 16) < 1e-9);
-    ck_assert(fabs(rows[0].app_share - 16.0 / 24) < 1e-9);
+    ck_assert(fabs(rows[0].share - 14.0 / 24) < 1e-9);
+    ck_assert(fabs(rows[0].app_share - 24.0 / 36) < 1e-9);
     rows = split(s, id, NULL, BY_BUILD, BY_NONE, &n, &scope);
     ck_assert_uint_eq(n, 3);
     ck_assert_str_eq(rows[0].value, "200");
     rows = split(s, id, NULL, BY_DEVICE, BY_NONE, &n, &scope);
     ck_assert_uint_eq(n, 2);
     ck_assert_uint_eq(rows[0].figures.count, 8);
-    ck_assert_str_eq(rows[0].value, "iPhone14,7"); /* equal counts: by text */
+    ck_assert_str_eq(rows[0].value, "iPhone15,2"); /* of equal counts: the heavier one */
     rows = split(s, id, NULL, BY_DEVICE, BY_OS_VERSION, &n, &scope);
     ck_assert_uint_eq(n, 4);
     ck_assert_str_eq(rows[0].value2, "17.1");

@@ -83,12 +83,12 @@ void suite_trends_by_day(struct suite *s)
     q.group = BY_VERSION;
     t = trend(s, NULL, &q);
     ck_assert_uint_eq(t.count, 3);
-    ck_assert_str_eq(t.series[0].value, "1.0"); /* 16, 16 and 8: ties by text */
-    ck_assert_str_eq(t.series[1].value, "2.0");
+    ck_assert_str_eq(t.series[0].value, "2.0"); /* 16, 16 and 8 came: of 20, 18 and 10 */
+    ck_assert_str_eq(t.series[1].value, "1.0");
     ck_assert_str_eq(t.series[2].value, "3.0");
-    ck_assert_uint_eq(t.series[1].points[2].count, 0);
-    ck_assert_uint_eq(t.series[1].points[6].count, 4);
-    ck_assert_uint_eq(t.series[1].total.foreground_ms, 3600000);
+    ck_assert_uint_eq(t.series[0].points[2].count, 0);
+    ck_assert_uint_eq(t.series[0].points[6].count, 4);
+    ck_assert_uint_eq(t.series[0].total.foreground_ms, 3600000);
     ck_assert_uint_eq(t.series[2].total.foreground_ms, 0);
 
     q.groups = 1; /* what does not fit is one group, with its use */
@@ -96,7 +96,7 @@ void suite_trends_by_day(struct suite *s)
     ck_assert_uint_eq(t.count, 2);
     ck_assert_str_eq(t.series[1].value, TREND_OTHER);
     ck_assert_uint_eq(t.series[1].total.count, 24);
-    ck_assert_uint_eq(t.series[1].total.foreground_ms, 3600000);
+    ck_assert_uint_eq(t.series[1].total.foreground_ms, 7200000);
 
     q.groups = 10;
     q.group = BY_KIND;
