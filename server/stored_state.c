@@ -53,13 +53,13 @@ static enum err want_open_uploads(struct storage_reader *reader, struct arena *a
 static enum err sweep_spool(struct blob_store *blobs, struct storage_reader *reader,
                             struct arena *arena, struct error *err)
 {
-    uint64_t *ids = NULL;
+    struct upload_waiting *waiting = NULL;
     size_t count = 0;
     struct spool_names wanted = {.count = 0};
-    enum err rc = read_uploads_waiting(reader, arena, &ids, &count, err);
+    enum err rc = read_uploads_waiting(reader, arena, &waiting, &count, err);
     for (size_t i = 0; rc == ERR_OK && i < count; i++) {
         struct upload_row row;
-        rc = read_upload(reader, ids[i], arena, &row, err);
+        rc = read_upload(reader, waiting[i].id, arena, &row, err);
         if (rc == ERR_OK)
             rc = want(&wanted, arena, row.spool_file, err);
     }

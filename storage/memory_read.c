@@ -195,19 +195,19 @@ enum err mem_read_upload_by_sha256(struct storage_reader *r, const uint8_t sha25
     return error_set(err, ERR_NOT_FOUND, "this file was not indexed before");
 }
 
-enum err mem_read_uploads_waiting(struct storage_reader *r, struct arena *arena, uint64_t **ret,
-                                  size_t *ret_count, struct error *err)
+enum err mem_read_uploads_waiting(struct storage_reader *r, struct arena *arena,
+                                  struct upload_waiting **ret, size_t *ret_count, struct error *err)
 {
     const struct mem_state *s = mem_read_state(r);
     size_t count = 0;
-    uint64_t *ids = arena_array(arena, s->uploads_count + 1, sizeof(*ids));
-    if (!ids)
+    struct upload_waiting *rows = arena_array(arena, s->uploads_count + 1, sizeof(*rows));
+    if (!rows)
         return mem_no_memory(err);
     for (size_t i = 0; i < s->uploads_count; i++) {
         if (s->uploads[i].row.state < UPLOAD_INDEXED)
-            ids[count++] = s->uploads[i].row.id;
+            rows[count++] = (struct upload_waiting){s->uploads[i].row.id, s->uploads[i].bundle_id};
     }
-    *ret = ids;
+    *ret = rows;
     *ret_count = count;
     return ERR_OK;
 }

@@ -59,8 +59,9 @@ enum err mem_read_upload(struct storage_reader *r, uint64_t id, struct arena *ar
                          struct upload_row *ret, struct error *err);
 enum err mem_read_upload_by_sha256(struct storage_reader *r, const uint8_t sha256[SHA256_SIZE],
                                    struct arena *arena, struct upload_row *ret, struct error *err);
-enum err mem_read_uploads_waiting(struct storage_reader *r, struct arena *arena, uint64_t **ret,
-                                  size_t *ret_count, struct error *err);
+enum err mem_read_uploads_waiting(struct storage_reader *r, struct arena *arena,
+                                  struct upload_waiting **ret, size_t *ret_count,
+                                  struct error *err);
 enum err mem_read_symbols_present(struct storage_reader *r, const struct uuid *uuids, size_t count,
                                   bool *present, struct error *err);
 enum err mem_read_symbols(struct storage_reader *r, const char *bundle_id, size_t limit,

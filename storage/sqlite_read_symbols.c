@@ -91,12 +91,22 @@ enum err sqlite_read_upload_by_sha256(struct storage_reader *base,
     return sqlite_read_upload(base, (uint64_t)id, arena, ret, err);
 }
 
+static bool fill_waiting(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    bool failed = false;
+    struct upload_waiting *w = row;
+    w->id = (uint64_t)sqlite3_column_int64(st, 0);
+    w->bundle_id = sql_column_text(st, 1, arena, &failed);
+    return !failed;
+}
+
 enum err sqlite_read_uploads_waiting(struct storage_reader *base, struct arena *arena,
-                                     uint64_t **ret, size_t *ret_count, struct error *err)
+                                     struct upload_waiting **ret, size_t *ret_count,
+                                     struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    return sqlite_row_array(c, sql_bind(c, SQL_UPLOADS_WAITING, NULL, 0, err), sqlite_fill_int,
-                            arena, ret, ret_count, err);
+    return sqlite_row_array(c, sql_bind(c, SQL_UPLOADS_WAITING, NULL, 0, err), fill_waiting, arena,
+                            ret, ret_count, err);
 }
 
 enum err sqlite_read_symbols_present(struct storage_reader *base, const struct uuid *uuids,

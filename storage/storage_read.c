@@ -84,8 +84,8 @@ enum err read_upload_by_sha256(struct storage_reader *r, const uint8_t sha256[SH
     return READ_WITHIN(r, err, read_upload_by_sha256(r, sha256, arena, ret, err));
 }
 
-enum err read_uploads_waiting(struct storage_reader *r, struct arena *arena, uint64_t **ret,
-                              size_t *ret_count, struct error *err)
+enum err read_uploads_waiting(struct storage_reader *r, struct arena *arena,
+                              struct upload_waiting **ret, size_t *ret_count, struct error *err)
 {
     return READ_WITHIN(r, err, read_uploads_waiting(r, arena, ret, ret_count, err));
 }

@@ -141,9 +141,13 @@ enum err read_known_objects(struct storage_reader *r, struct arena *arena,
  * them lost. */
 enum err read_upload_by_sha256(struct storage_reader *r, const uint8_t sha256[SHA256_SIZE],
                                struct arena *arena, struct upload_row *ret, struct error *err);
-/* Ids of uploads that are queued or were being indexed when the daemon went down, oldest first. */
-enum err read_uploads_waiting(struct storage_reader *r, struct arena *arena, uint64_t **ret,
-                              size_t *ret_count, struct error *err);
+/* Uploads that are queued or were being indexed when the daemon went down, oldest first. */
+struct upload_waiting {
+    uint64_t id;
+    const char *bundle_id; /* "" */
+};
+enum err read_uploads_waiting(struct storage_reader *r, struct arena *arena,
+                              struct upload_waiting **ret, size_t *ret_count, struct error *err);
 /* Which of the UUIDs have an index: present[i]. */
 enum err read_symbols_present(struct storage_reader *r, const struct uuid *uuids, size_t count,
                               bool *present, struct error *err);

@@ -2,7 +2,7 @@
  * DESIGN
  *
  * What. One thread takes, in turn, the next UUID whose index is to be chosen anew (index_refit.h) and
- * the oldest upload that waits in the database; for the latter it runs the indexing child on it,
+ * the upload whose turn it is (upload_turns.h); for the latter it runs the indexing child on it,
  * verifies and installs what the child wrote, and says so to the database. The tables are the
  * queues, so nothing has to be handed over at a restart: what was queued or under way is taken again.
  *
@@ -44,6 +44,7 @@
 #include "server/jobs/index_refit.h"
 #include "server/jobs/index_tell.h"
 #include "server/jobs/index_upload.h"
+#include "server/jobs/upload_turns.h"
 #include "server/jobs/waiters.h"
 #include "storage/storage_read.h"
 
@@ -69,6 +70,7 @@ struct indexer {
     struct storage_reader *reader;
     struct arena *arena;        /* of one upload */
     uint64_t failed_id;         /* the upload that had to wait last; the thread's own */
+    struct upload_turns turns;  /* the thread's own */
     unsigned failures;          /* rounds in a row in which something failed; the thread's own */
     struct index_upload upload; /* the thread's own */
     struct child_kills kills;
@@ -225,20 +227,17 @@ static enum err refit_next(struct indexer *x, bool *ret_more, struct error *err)
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-/* The oldest upload that waits behind the one that failed last, else the oldest; 0 without one. */
+/* 0: none waits. */
 static enum err next_upload(struct indexer *x, uint64_t *ret, struct error *err)
 {
-    uint64_t *ids = NULL;
+    struct upload_waiting *waiting = NULL;
     size_t count = 0;
     arena_reset(x->arena);
-    enum err rc = read_uploads_waiting(x->reader, x->arena, &ids, &count, err);
+    enum err rc = read_uploads_waiting(x->reader, x->arena, &waiting, &count, err);
     if (rc != ERR_OK)
         return rc;
     metrics_set(x->metrics, METRIC_UPLOADS_WAITING, (int64_t)count);
-    size_t i = 0;
-    while (i < count && ids[i] <= x->failed_id)
-        i++;
-    *ret = count ? ids[i < count ? i : 0] : 0;
+    *ret = upload_turns_take(&x->turns, waiting, count, x->failed_id);
     return ERR_OK;
 }
 

@@ -554,7 +554,7 @@ WHERE u.sha256 = ?1 AND u.state = 2 AND u.slice_count > 0
 ORDER BY u.id DESC LIMIT 1;
 
 -- name: uploads_waiting
-SELECT id FROM uploads WHERE state < 2 ORDER BY id;
+SELECT id, bundle_id FROM uploads WHERE state < 2 ORDER BY id;
 
 -- name: upload_slices
 SELECT x.id, x.upload_id, x.uuid, x.name, x.member, x.arch, x.reason, x.indexed, x.current,

@@ -17,7 +17,7 @@ void suite_uploads_and_slices(struct suite *s)
 {
     struct error err = {0};
     struct upload_row u;
-    uint64_t *waiting;
+    struct upload_waiting *waiting;
     size_t count;
     bool present[3] = {true, true, true};
     const uint32_t images[] = {1, 2};
@@ -37,7 +37,8 @@ void suite_uploads_and_slices(struct suite *s)
     suite_apply(s, state_of(id, UPLOAD_INDEXING, NULL));
     ck_assert_int_eq(read_uploads_waiting(s->reader, &s->arena, &waiting, &count, &err), ERR_OK);
     ck_assert_uint_eq(count, 2);
-    ck_assert_uint_eq(waiting[0], id);
+    ck_assert_uint_eq(waiting[0].id, id);
+    ck_assert_str_eq(waiting[0].bundle_id, SUITE_APP);
     ck_assert_int_eq(read_upload_by_sha256(s->reader, u.sha256, &s->arena, &u, &err),
                      ERR_NOT_FOUND);
 

@@ -132,7 +132,7 @@ START_TEST(a_reader_that_meets_damage_notes_it)
     arena_init(&arena, 1 << 20);
     turn_pages(path, PAGE * 2);
     struct token_row *tokens = NULL;
-    uint64_t *ids = NULL;
+    struct upload_waiting *ids = NULL;
     size_t count = 0;
     enum err rc = read_tokens(r, &arena, &tokens, &count, &err);
     if (rc == ERR_OK) /* its page may be in memory */
