@@ -54,8 +54,9 @@ static enum err insert_cluster(struct sqlite_storage *s, int64_t app_id,
     return rc;
 }
 
-enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struct op_resolution *r,
-                           const struct cluster_birth *birth, int64_t *ret, struct error *err)
+static enum err find_cluster(struct sqlite_storage *s, int64_t app_id,
+                             const struct op_resolution *r, const struct cluster_birth *birth,
+                             int64_t *ret, struct error *err)
 {
     const char *rules_version = birth->rules_version;
     int64_t id = 0;
@@ -82,6 +83,40 @@ enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struc
     return rc;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool shows_the_same(const struct op_resolution *a, const struct op_resolution *b)
+{
+    return memcmp(a->key, b->key, sizeof(a->key)) == 0 && a->cluster_kind == b->cluster_kind &&
+           a->provisional == b->provisional && a->hidden == b->hidden &&
+           same_text(a->title, b->title) && same_text(a->key_text, b->key_text) &&
+           same_text(a->function, b->function) && same_text(a->file, b->file) &&
+           same_text(a->image, b->image) && same_text(a->category, b->category) &&
+           same_text(a->owner, b->owner);
+}
+
+enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struct op_resolution *r,
+                           const struct cluster_birth *birth, struct cluster_memo *memo,
+                           int64_t *ret, struct error *err)
+{
+    const size_t at = r->key[0] % CLUSTER_MEMO;
+    if (memo->items[at].shown && memo->items[at].app_id == app_id &&
+        shows_the_same(memo->items[at].shown, r)) {
+        *ret = memo->items[at].id;
+        return ERR_OK;
+    }
+    enum err rc = find_cluster(s, app_id, r, birth, ret, err);
+    if (!rc) {
+        memo->items[at].app_id = app_id;
+        memo->items[at].id = *ret;
+        memo->items[at].shown = r;
+    }
+    return rc;
+}
+
 /* The histogram, then the tally, into s->blob. */
 static enum err encode_sums(struct sqlite_storage *s, const struct histogram *hist,
                             const struct tally *tally, size_t *ret_hist_len, struct error *err)
@@ -105,7 +140,7 @@ enum err sqlite_cluster_add(struct sqlite_storage *s, const struct cluster_move 
     return sql_run(&s->conn, SQL_CLUSTER_ADD, err, sql_int(m->to), sql_int(f->count),
                    sql_int(f->weighted), sql_int(f->stall_ms), sql_int(m->first_ms),
                    sql_int(m->last_ms), sql_blob(s->blob.data, hist_len), sql_int(f->above_ms),
-                   sql_blob(s->blob.data + hist_len, s->blob.len - hist_len));
+                   sql_blob(s->blob.data + hist_len, s->blob.len - hist_len), sql_int(m->stacks));
 }
 
 enum err sqlite_cluster_take(struct sqlite_storage *s, const struct cluster_move *m,
@@ -132,7 +167,7 @@ enum err sqlite_cluster_take(struct sqlite_storage *s, const struct cluster_move
         rc = sql_run(&s->conn, SQL_CLUSTER_TAKE, err, sql_int(m->from), sql_int(f->count),
                      sql_int(f->weighted), sql_int(f->stall_ms), sql_blob(s->blob.data, hist_len),
                      sql_int(m->first_ms), sql_int(m->last_ms), sql_int(f->above_ms),
-                     sql_blob(s->blob.data + hist_len, s->blob.len - hist_len));
+                     sql_blob(s->blob.data + hist_len, s->blob.len - hist_len), sql_int(m->stacks));
     figures_done(&left);
     return rc;
 }

@@ -26,17 +26,33 @@ struct cluster_birth {
 /* Where the merges lead from a key; the key itself when none does. */
 enum err sqlite_key_root(struct sqlite_storage *s, int64_t app_id, const uint8_t key[PART_KEY_SIZE],
                          uint8_t ret[PART_KEY_SIZE], struct error *err);
-/* The cluster that stacks of this resolution belong to, made when it is not there. */
-enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struct op_resolution *r,
-                           const struct cluster_birth *birth, int64_t *ret, struct error *err);
 
-/* Takes the figures of a stack from one cluster (0: none) to another; the stack's own row says
- * where it points already. */
+#define CLUSTER_MEMO 256
+
+/* Clusters that one op found, by key. The stacks of a key mostly show the same: then there is nothing
+ * to be written. All zeros: empty. */
+struct cluster_memo {
+    struct {
+        int64_t app_id, id;
+        const struct op_resolution *shown; /* NULL: free */
+    } items[CLUSTER_MEMO];
+};
+
+/* The cluster that stacks of this resolution belong to, made when it is not there. Rules do not
+ * change, and no cluster goes, while the memo is in use. */
+enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struct op_resolution *r,
+                           const struct cluster_birth *birth, struct cluster_memo *memo,
+                           int64_t *ret, struct error *err);
+
+/* Takes the figures of stacks from one cluster (0: none) to another; the stacks' own rows say where
+ * they point already. */
 struct cluster_move {
     int64_t from, to;
     const struct figures *figures;
     const struct tally *tally;
     int64_t first_ms, last_ms;
+    int64_t
+        stacks; /* that move, of those with reports; 0: reports come or go, and no stack moves */
 };
 enum err sqlite_cluster_move(struct sqlite_storage *s, const struct cluster_move *m,
                              struct error *err);

@@ -217,7 +217,7 @@ static enum err write_entry(struct sqlite_storage *s, const struct fold_entry *e
                               sql_int(e->last_ms));
         return rc || !e->moved ? rc : sqlite_heft_stack(s, e->key[0], err);
     }
-    const struct cluster_move here = {0, e->key[0], f, &e->tally, e->first_ms, e->last_ms};
+    const struct cluster_move here = {0, e->key[0], f, &e->tally, e->first_ms, e->last_ms, 0};
     if (e->table == FOLD_CLUSTER)
         return sqlite_cluster_add(s, &here, err);
     size_t hist_len = 0;
@@ -307,8 +307,8 @@ enum err sqlite_fold_take(struct sqlite_storage *s, const struct fold *f, struct
     }
     /* Afterwards: the first and last reports of clusters are those of their stacks. */
     for (const struct fold_entry *e = f->first; e && !rc; e = e->next) {
-        const struct cluster_move away = {e->key[0], 0,           &e->figures,
-                                          &e->tally, e->first_ms, e->last_ms};
+        const struct cluster_move away = {e->key[0],  0, &e->figures, &e->tally, e->first_ms,
+                                          e->last_ms, 0};
         if (e->table == FOLD_CLUSTER)
             rc = sqlite_cluster_take(s, &away, err);
     }
@@ -322,27 +322,4 @@ void sqlite_fold_forget(struct sqlite_storage *s)
     fold_done(group);
     arena_reset(arena);
     fold_init(group, arena);
-}
-
-enum err sqlite_stack_figures(struct sqlite_storage *s, int64_t stack_id, struct figures *ret,
-                              struct error *err)
-{
-    sqlite3_stmt *st = sql_start(&s->conn, SQL_STACK_COUNTERS, err, sql_int(stack_id));
-    if (!st)
-        return err->code;
-    for (bool row = true;;) {
-        enum err rc = sql_step(&s->conn, st, &row, err);
-        if (rc || !row)
-            return rc;
-        ret->count += sqlite3_column_int64(st, 0);
-        ret->weighted += sqlite3_column_int64(st, 1);
-        ret->stall_ms += sqlite3_column_int64(st, 2);
-        ret->above_ms += sqlite3_column_int64(st, 4);
-        const void *hist = sqlite3_column_blob(st, 3);
-        if (!histogram_add_encoded(&ret->hist, hist, (size_t)sqlite3_column_bytes(st, 3))) {
-            sql_end(st);
-            return error_set(err, ERR_FORMAT, "the counters of stack %lld are damaged",
-                             (long long)stack_id);
-        }
-    }
 }

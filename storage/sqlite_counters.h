@@ -75,8 +75,4 @@ enum err sqlite_fold_write(struct sqlite_storage *s, const struct fold *f, struc
 enum err sqlite_fold_take(struct sqlite_storage *s, const struct fold *f, struct error *err);
 void sqlite_fold_forget(struct sqlite_storage *s);
 
-/* All counters of a stack merged. */
-enum err sqlite_stack_figures(struct sqlite_storage *s, int64_t stack_id, struct figures *ret,
-                              struct error *err);
-
 #endif

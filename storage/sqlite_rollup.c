@@ -217,55 +217,64 @@ enum err sqlite_rollup_due(struct sqlite_storage *s, struct error *err)
 
 /* --- moving ----------------------------------------------------------------------------------- */
 
-/* What a stack has in the roll-ups: its counters without the later reports. */
-static enum err cube_of_stack(struct sqlite_storage *s, int64_t stack_id,
-                              const struct reports *later, struct cube *ret, struct error *err)
+enum err sqlite_rolled_limits(struct sqlite_storage *s, struct rolled_limits *ret,
+                              struct error *err)
 {
-    struct cube_row add;
-    sqlite3_stmt *st = sql_start(&s->conn, SQL_STACK_CUBE, err, sql_int(stack_id));
-    if (!st)
-        return err->code;
-    for (bool row = true;;) {
-        enum err rc = sql_step(&s->conn, st, &row, err);
-        if (rc)
-            return rc;
-        if (!row)
-            break;
-        add = (struct cube_row){.build_id = sqlite3_column_int64(st, 0),
-                                .day = sqlite3_column_int(st, 1),
-                                .kind = sqlite3_column_int(st, 2),
-                                .count = sqlite3_column_int64(st, 3),
-                                .weighted = sqlite3_column_int64(st, 4),
-                                .stall_ms = sqlite3_column_int64(st, 5),
-                                .above_ms = sqlite3_column_int64(st, 6)};
-        if (!cube_add(ret, &add)) {
-            sql_end(st);
-            return no_memory(err);
-        }
-    }
-    for (size_t i = 0; i < later->count; i++) {
-        sqlite_rolled_cube_row(&later->items[i].adds, &add);
-        cube_negate(&add);
-        if (!cube_add(ret, &add))
-            return no_memory(err);
-    }
-    return ERR_OK;
+    enum err rc =
+        sql_get(&s->conn, SQL_SEQUENCE_GET, 0, &ret->first_new, err, sql_text("rolled_stack"));
+    return rc ? rc : sqlite_rolled_until(&s->conn, &ret->until, err);
 }
 
-/* Later reports of the stack as they would be in the tables of a cluster. */
-static enum err fold_later(struct fold *f, int64_t cluster_id, const struct reports *later,
-                           struct error *err)
+void rollup_move_init(struct rollup_move *m, int64_t from, int64_t to, struct arena *arena)
 {
-    enum err rc = ERR_OK;
-    for (size_t i = 0; i < later->count && !rc; i++)
-        rc = fold_rolled(f, cluster_id, &later->items[i].adds, err);
+    *m = (struct rollup_move){.from = from, .to = to};
+    row_list_init(&m->stacks, sizeof(int64_t), arena);
+    row_list_init(&m->later, sizeof(struct rolled_report), arena);
+}
+
+void rollup_move_done(struct rollup_move *m)
+{
+    cube_done(&m->cube);
+}
+
+enum err sqlite_rollup_gather(struct sqlite_storage *s, struct rollup_move *m,
+                              const struct rolled_limits *limits, int64_t stack_id,
+                              struct error *err)
+{
+    struct cube_row add;
+    const size_t before = m->later.count;
+    int64_t *stack = row_list_add(&m->stacks, err);
+    if (!stack)
+        return ERR_NO_MEMORY;
+    *stack = stack_id;
+    sqlite3_stmt *st = sql_start(&s->conn, SQL_REPORTS_AFTER_OF_STACK, err, sql_int(limits->until),
+                                 sql_int(stack_id));
+    enum err rc = sqlite_rows(&s->conn, st, fill_report, &m->later, err);
+    const struct rolled_report *later = m->later.items;
+    for (size_t i = before; i < m->later.count && !rc; i++) {
+        sqlite_rolled_cube_row(&later[i].adds, &add);
+        cube_negate(&add);
+        if (!cube_add(&m->cube, &add))
+            rc = no_memory(err);
+    }
     return rc;
 }
 
-/* The stack's counters know nothing of later: its later reports are added first and leave with it,
- * or come with it and are taken away again. */
-static enum err move_tables(struct sqlite_storage *s, int64_t stack_id, int64_t cluster_id,
-                            bool leaves, const struct reports *later, struct error *err)
+/* Later reports of the stacks as they would be in the tables of a cluster. */
+static enum err fold_later(struct fold *f, int64_t cluster_id, const struct row_list *later,
+                           struct error *err)
+{
+    const struct rolled_report *items = later->items;
+    enum err rc = ERR_OK;
+    for (size_t i = 0; i < later->count && !rc; i++)
+        rc = fold_rolled(f, cluster_id, &items[i].adds, err);
+    return rc;
+}
+
+/* The stacks' counters know nothing of later: their later reports are added first and leave with
+ * them, or come with them and are taken away again. */
+static enum err move_tables(struct sqlite_storage *s, const struct rollup_move *m,
+                            int64_t cluster_id, bool leaves, struct error *err)
 {
     static const enum sql_query join[] = {SQL_ROLLED_COUNTERS_JOIN, SQL_ROLLED_DEVICES_JOIN,
                                           SQL_ROLLED_PAGES_JOIN};
@@ -273,13 +282,14 @@ static enum err move_tables(struct sqlite_storage *s, int64_t stack_id, int64_t 
                                            SQL_ROLLED_PAGES_LEAVE};
     static const enum sql_query drop[] = {SQL_ROLLED_COUNTERS_DROP, SQL_ROLLED_DEVICES_DROP,
                                           SQL_ROLLED_PAGES_DROP};
+    const int64_t *stacks = m->stacks.items;
     struct fold fold;
     fold_init(&fold, &s->scratch);
-    enum err rc = fold_later(&fold, cluster_id, later, err);
+    enum err rc = fold_later(&fold, cluster_id, &m->later, err);
     if (!rc && leaves)
         rc = sqlite_fold_write(s, &fold, err);
-    if (!rc)
-        rc = run_tables(s, leaves ? leave : join, cluster_id, stack_id, err);
+    for (size_t i = 0; i < m->stacks.count && !rc; i++)
+        rc = run_tables(s, leaves ? leave : join, cluster_id, stacks[i], err);
     if (!rc && leaves)
         rc = run_tables(s, drop, cluster_id, 0, err);
     if (!rc && !leaves)
@@ -302,36 +312,25 @@ static enum err move_cube(struct sqlite_storage *s, int64_t cluster_id, const st
     return rc;
 }
 
-enum err sqlite_rollup_move(struct sqlite_storage *s, int64_t stack_id, int64_t from, int64_t to,
+enum err sqlite_rollup_move(struct sqlite_storage *s, const struct rollup_move *m,
                             struct error *err)
 {
-    struct reports later = {0};
-    struct cube moved = {0};
-    const int64_t places[2] = {from, to};
-    int64_t first_new = 0;
-    int64_t until = 0;
-    enum err rc = sql_get(&s->conn, SQL_SEQUENCE_GET, 0, &first_new, err, sql_text("rolled_stack"));
-    if (rc || stack_id >= first_new)
-        return rc;
-    rc = sqlite_rolled_until(&s->conn, &until, err);
-    if (!rc)
-        rc = reports_of(
-            s,
-            sql_start(&s->conn, SQL_REPORTS_AFTER_OF_STACK, err, sql_int(until), sql_int(stack_id)),
-            &later, err);
-    if (!rc)
-        rc = cube_of_stack(s, stack_id, &later, &moved, err);
+    const int64_t places[2] = {m->from, m->to};
+    const int64_t *stacks = m->stacks.items;
+    enum err rc = ERR_OK;
+    if (m->stacks.count == 0)
+        return ERR_OK;
+    bool rolled = false;
     for (int i = 0; i < 2 && !rc; i++) {
-        bool rolled = false;
         if (places[i] == 0)
             continue;
-        rc = move_cube(s, places[i], &moved, i == 0, &rolled, err);
+        rc = move_cube(s, places[i], &m->cube, i == 0, &rolled, err);
         if (!rc && rolled)
-            rc = move_tables(s, stack_id, places[i], i == 0, &later, err);
+            rc = move_tables(s, m, places[i], i == 0, err);
     }
-    if (!rc)
-        rc = sqlite_heft_stack(s, stack_id, err);
-    cube_done(&moved);
+    /* Without tables hefts are made when it gets them. */
+    for (size_t i = 0; i < m->stacks.count && rolled && !rc; i++)
+        rc = sqlite_heft_stack(s, stacks[i], err);
     return rc;
 }
 

@@ -21,6 +21,7 @@
 
 #include "storage/cube.h"
 #include "storage/sqlite_counters.h"
+#include "storage/sqlite_rows.h"
 
 /* Without a word in storage_options. */
 #define ROLLUP_LAG    8192 /* reports */
@@ -37,12 +38,31 @@ void sqlite_rolled_cube_row(const struct fold_report *r, struct cube_row *ret);
 /* The last report that is rolled up. */
 enum err sqlite_rolled_until(struct sql_conn *c, int64_t *ret, struct error *err);
 
+/* How far roll-ups go: up to that report, of stacks below that one. */
+struct rolled_limits {
+    int64_t until, first_new;
+};
+enum err sqlite_rolled_limits(struct sqlite_storage *s, struct rolled_limits *ret,
+                              struct error *err);
+
 /* All reports of now; sums of the group are written. */
 enum err sqlite_rollup(struct sqlite_storage *s, struct error *err);
 /* The same when there are more than `rollup_lag`. */
 enum err sqlite_rollup_due(struct sqlite_storage *s, struct error *err);
-/* What a stack has in the roll-ups of one cluster (0: none, nothing to take) goes to another. */
-enum err sqlite_rollup_move(struct sqlite_storage *s, int64_t stack_id, int64_t from, int64_t to,
+/* What stacks of one cluster (0: none, nothing to take) have in the roll-ups and take to another. */
+struct rollup_move {
+    int64_t from, to;
+    struct cube cube;       /* of their counters; rollup_move_done() */
+    struct row_list stacks; /* ids */
+    struct row_list later;  /* struct rolled_report: they are among the counters */
+};
+void rollup_move_init(struct rollup_move *m, int64_t from, int64_t to, struct arena *arena);
+void rollup_move_done(struct rollup_move *m);
+/* Adds a stack below `first_new`, whose counters are in the cube. */
+enum err sqlite_rollup_gather(struct sqlite_storage *s, struct rollup_move *m,
+                              const struct rolled_limits *limits, int64_t stack_id,
+                              struct error *err);
+enum err sqlite_rollup_move(struct sqlite_storage *s, const struct rollup_move *m,
                             struct error *err);
 /* A report leaves the stacks of one cluster for those of another (0: none). */
 enum err sqlite_rollup_move_report(struct sqlite_storage *s, int64_t report_id, int64_t from,

@@ -76,22 +76,6 @@ int sqlite_tally_functions(sqlite3 *db)
     return rc;
 }
 
-enum err sqlite_stack_tally(struct sqlite_storage *s, int64_t stack_id, struct tally *ret,
-                            struct error *err)
-{
-    bool row = false;
-    sqlite3_stmt *st = sql_start(&s->conn, SQL_STACK_TALLY, err, sql_int(stack_id));
-    enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
-    if (rc || !row)
-        return rc;
-    const void *data = sqlite3_column_blob(st, 0);
-    const bool ok = tally_add_encoded(ret, data, (size_t)sqlite3_column_bytes(st, 0));
-    sql_end(st);
-    return ok ? ERR_OK
-              : error_set(err, ERR_FORMAT, "the counters of stack %lld are damaged",
-                          (long long)stack_id);
-}
-
 /* --- rows of clusters ------------------------------------------------------------------------- */
 
 struct pair {

@@ -2,7 +2,7 @@
  * sqlite_tally - tallies of clusters in SQL and in the database.
  *
  * Purpose: tally_merge(a, b) and tally_take(a, b) of encoded tallies, and the aggregate
- * tally_sum(kind, id, count); what a stack's counters tally to; reading one.
+ * tally_sum(kind, id, count); reading one.
  *
  * Invariants: a cluster's tally is what the counters of its stacks tally to (storage/tally.h).
  *
@@ -17,10 +17,6 @@
 
 /* An SQLite result code. */
 int sqlite_tally_functions(sqlite3 *db);
-
-/* Of all counters of a stack; tally_done() it. */
-enum err sqlite_stack_tally(struct sqlite_storage *s, int64_t stack_id, struct tally *ret,
-                            struct error *err);
 
 /* What a row of clusters shows of its cluster's tally: devices, versions and releases, trend (whose
  * first day is there). */

@@ -3,36 +3,92 @@
 
 #include "storage/frames_blob.h"
 #include "storage/sqlite_clusters.h"
-#include "storage/sqlite_counters.h"
 #include "storage/sqlite_dict.h"
 #include "storage/sqlite_life.h"
-#include "storage/sqlite_rollup.h"
-#include "storage/sqlite_tally.h"
+#include "storage/sqlite_moves.h"
 
 #define LOOKED_UP_MAX 32
+
+/* Images of which it is known, within one op, whether there is an index: the stacks of an app miss
+ * the same few. */
+struct looked_up {
+    struct uuid uuid[LOOKED_UP_MAX];
+    bool present[LOOKED_UP_MAX];
+    size_t count; /* all that were; the last ones are kept */
+};
+
+/* What the stacks of one op have in common. */
+struct op_state {
+    struct looked_up images;
+    struct cluster_memo clusters;
+    struct moves moves;
+    int64_t *left; /* clusters that stacks left */
+    size_t left_count;
+    int64_t overlay_app, overlay; /* the version of this app's; 0: of none yet */
+};
+
+static enum err op_state_init(struct op_state *o, struct sqlite_storage *s, size_t stacks,
+                              struct error *err)
+{
+    memset(o, 0, sizeof(*o));
+    moves_init(&o->moves, &s->scratch);
+    o->left = arena_array(&s->scratch, stacks + 1, sizeof(*o->left));
+    return o->left ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for resolutions");
+}
+
+static void note_left(struct op_state *o, int64_t cluster_id)
+{
+    for (size_t i = o->left_count; i > 0; i--) {
+        if (o->left[i - 1] == cluster_id)
+            return;
+    }
+    if (cluster_id)
+        o->left[o->left_count++] = cluster_id;
+}
+
+/* Sums follow the stacks. Clusters at the end, so that one that a stack leaves and another one joins
+ * lives on. */
+static enum err op_state_end(struct op_state *o, struct sqlite_storage *s, enum err rc,
+                             struct error *err)
+{
+    if (!rc)
+        rc = moves_write(s, &o->moves, err);
+    for (size_t i = 0; i < o->left_count && !rc; i++)
+        rc = sqlite_cluster_reap(s, o->left[i], err);
+    moves_done(&o->moves);
+    return rc;
+}
 
 struct stack_facts {
     int64_t app_id, cluster_id;
     int64_t first_ms, last_ms;
     uint8_t part[PART_KEY_SIZE];
-    bool
-        answerable; /* in the state and of the generation that was answered, by the overlay of now */
+    const struct uuid *missing; /* since the resolution before */
+    size_t missing_count;
+    /* In the state and of the generation that was answered, by the overlay of now. */
+    bool answerable;
 };
 
-static enum err overlay_is(struct sqlite_storage *s, int64_t app_id, uint64_t version, bool *ret,
-                           struct error *err)
+static enum err overlay_is(struct sqlite_storage *s, struct op_state *o, int64_t app_id,
+                           uint64_t version, bool *ret, struct error *err)
 {
-    int64_t now = 0;
-    enum err rc = sql_get(&s->conn, SQL_OVERLAY_VERSION, 0, &now, err, sql_int(app_id));
-    if (!rc)
-        *ret = (uint64_t)now == version;
-    return rc;
+    enum err rc = ERR_OK;
+    if (app_id != o->overlay_app)
+        rc = sql_get(&s->conn, SQL_OVERLAY_VERSION, 0, &o->overlay, err, sql_int(app_id));
+    if (rc)
+        return rc;
+    o->overlay_app = app_id;
+    *ret = (uint64_t)o->overlay == version;
+    return ERR_OK;
 }
 
-static enum err facts_of(struct sqlite_storage *s, const struct op_resolution *r, int64_t state,
-                         struct stack_facts *ret, struct error *err)
+static enum err facts_of(struct sqlite_storage *s, struct op_state *o,
+                         const struct op_resolution *r, int64_t state, struct stack_facts *ret,
+                         struct error *err)
 {
     bool row = false;
+    bool failed = false;
+    size_t missing = 0;
     memset(ret, 0, sizeof(*ret));
     sqlite3_stmt *st = sql_start(&s->conn, SQL_STACK_FACTS, err, sql_int((int64_t)r->stack_id));
     enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
@@ -45,19 +101,15 @@ static enum err facts_of(struct sqlite_storage *s, const struct op_resolution *r
     ret->first_ms = sqlite3_column_int64(st, 4);
     ret->last_ms = sqlite3_column_int64(st, 5);
     sql_column_fixed(st, 6, ret->part, sizeof(ret->part));
+    ret->missing = sql_column_blob(st, 7, &s->scratch, &missing, &failed);
+    ret->missing_count = missing / sizeof(*ret->missing);
     sql_end(st);
+    if (failed)
+        return error_set(err, ERR_NO_MEMORY, "no memory for missing images");
     if (ret->answerable)
-        rc = overlay_is(s, ret->app_id, r->overlay, &ret->answerable, err);
+        rc = overlay_is(s, o, ret->app_id, r->overlay, &ret->answerable, err);
     return rc;
 }
-
-/* Images of which it is known, within one op, whether there is an index: the stacks of an app miss
- * the same few. */
-struct looked_up {
-    struct uuid uuid[LOOKED_UP_MAX];
-    bool present[LOOKED_UP_MAX];
-    size_t count; /* all that were; the last ones are kept */
-};
 
 static enum err is_indexed(struct sqlite_storage *s, const struct uuid *uuid,
                            struct looked_up *seen, bool *ret, struct error *err)
@@ -107,35 +159,35 @@ static int64_t frames_in(const struct resolved_stack *s, const struct uuid *imag
     return n;
 }
 
+/* The frames of a UUID that the stack names are for ever so many; slide groups find their images by
+ * and by. */
+static bool frames_stay(const struct resolved_stack *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->frames[i].raw.image_kind == IMAGE_GROUP)
+            return false;
+    }
+    return true;
+}
+
 /* Rows of stack_missing become those of `r->missing`. */
 static enum err replace_missing(struct sqlite_storage *s, const struct op_resolution *r,
-                                struct error *err)
+                                const struct stack_facts *facts, struct error *err)
 {
-    struct uuid *old = NULL;
-    size_t len = 0;
-    bool row = false;
-    bool failed = false;
-    sqlite3_stmt *st =
-        sql_start(&s->conn, SQL_STACK_MISSING_OLD, err, sql_int((int64_t)r->stack_id));
-    enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
-    if (rc)
-        return rc;
-    if (row) {
-        old = (struct uuid *)sql_column_blob(st, 0, &s->scratch, &len, &failed);
-        sql_end(st);
+    const struct sql_value id = sql_int((int64_t)r->stack_id);
+    const bool stay = facts->missing_count > 0 && frames_stay(r->stack);
+    enum err rc = ERR_OK;
+    for (size_t i = 0; i < facts->missing_count && !rc; i++) {
+        const struct uuid *old = &facts->missing[i];
+        if (!is_missing(old, r->missing, r->missing_count))
+            rc = sql_run(&s->conn, SQL_STACK_MISSING_DELETE, err, sql_blob(old, sizeof(*old)), id);
     }
-    if (failed)
-        return error_set(err, ERR_NO_MEMORY, "no memory for missing images");
-    size_t old_count = len / sizeof(*old);
-    for (size_t i = 0; i < old_count && !rc; i++) {
-        if (!is_missing(&old[i], r->missing, r->missing_count))
-            rc = sql_run(&s->conn, SQL_STACK_MISSING_DELETE, err, sql_blob(&old[i], sizeof(old[i])),
-                         sql_int((int64_t)r->stack_id));
+    for (size_t i = 0; i < r->missing_count && !rc; i++) {
+        const struct uuid *now = &r->missing[i];
+        if (!stay || !is_missing(now, facts->missing, facts->missing_count))
+            rc = sql_run(&s->conn, SQL_STACK_MISSING_INSERT, err, sql_blob(now, sizeof(*now)), id,
+                         sql_int(frames_in(r->stack, now)));
     }
-    for (size_t i = 0; i < r->missing_count && !rc; i++)
-        rc = sql_run(&s->conn, SQL_STACK_MISSING_INSERT, err,
-                     sql_blob(&r->missing[i], sizeof(r->missing[i])), sql_int((int64_t)r->stack_id),
-                     sql_int(frames_in(r->stack, &r->missing[i])));
     return rc;
 }
 
@@ -169,86 +221,75 @@ static enum err set_resolved(struct sqlite_storage *s, const struct op_resolutio
                    sql_int(app), sql_int(named), sql_blob(r->key, sizeof(r->key)));
 }
 
-/* The stack's row points to its cluster already: lets the sums follow. */
-static enum err move_sums(struct sqlite_storage *s, const struct op_resolution *r,
-                          const struct stack_facts *facts, int64_t cluster_id, struct error *err)
+/* The stack's row points to its cluster already: its sums are to follow, and the state of a cluster
+ * that it joins may end. */
+static enum err move(struct sqlite_storage *s, struct op_state *o, const struct op_resolution *r,
+                     const struct stack_facts *facts, int64_t cluster_id, int64_t now_ms,
+                     struct error *err)
 {
-    struct figures figures = {0};
-    struct tally tally = {0};
-    if (facts->cluster_id == cluster_id)
+    const struct stack_move stack = {(int64_t)r->stack_id, facts->cluster_id, cluster_id,
+                                     facts->first_ms, facts->last_ms};
+    if (stack.from == stack.to)
         return ERR_OK;
-    enum err rc = sqlite_stack_figures(s, (int64_t)r->stack_id, &figures, err);
-    const struct cluster_move move = {facts->cluster_id, cluster_id,    &figures, &tally,
-                                      facts->first_ms,   facts->last_ms};
-    if (!rc && figures.count)
-        rc = sqlite_stack_tally(s, (int64_t)r->stack_id, &tally, err);
-    if (!rc)
-        rc = sqlite_cluster_move(s, &move, err);
-    if (!rc && figures.count)
-        rc = sqlite_rollup_move(s, (int64_t)r->stack_id, move.from, move.to, err);
-    figures_done(&figures);
-    tally_done(&tally);
+    note_left(o, stack.from);
+    enum err rc = moves_add(s, &o->moves, &stack, err);
+    return rc ? rc : sqlite_life_joined(s, stack.stack_id, cluster_id, now_ms, err);
+}
+
+/* Findings of reports with samples or threads of this stack are to be made anew. */
+static enum err findings_due(struct sqlite_storage *s, const struct op_resolution *r, bool *ret_due,
+                             struct error *err)
+{
+    const struct sql_value id = sql_int((int64_t)r->stack_id);
+    int64_t wanted = 0;
+    enum err rc = sql_get(&s->conn, SQL_FINDING_STACK_WANTED, 0, &wanted, err, id);
+    if (!rc && wanted) {
+        *ret_due = true;
+        rc = sql_run(&s->conn, SQL_FINDING_STACK_DUE, err, id);
+    }
     return rc;
 }
 
-static enum err resolve(struct sqlite_storage *s, struct op_resolution *r,
-                        const struct op_resolutions *o, struct looked_up *seen, int64_t *ret_left,
-                        struct error *err)
+static enum err resolve(struct sqlite_storage *s, struct op_resolution *r, struct op_resolutions *o,
+                        struct op_state *state, struct error *err)
 {
     struct stack_facts facts;
     bool late = false;
     int64_t cluster_id = 0;
     r->applied = false;
-    *ret_left = 0;
-    enum err rc = facts_of(s, r, STACK_PENDING, &facts, err);
+    enum err rc = facts_of(s, state, r, STACK_PENDING, &facts, err);
     if (!rc && facts.answerable)
-        rc = any_indexed(s, r, seen, &late, err);
+        rc = any_indexed(s, r, &state->images, &late, err);
     if (rc || !facts.answerable || late)
         return rc;
     const struct cluster_birth birth = {o->rules_version, o->now_ms, facts.cluster_id};
-    rc = sqlite_cluster_of(s, facts.app_id, r, &birth, &cluster_id, err);
+    rc = sqlite_cluster_of(s, facts.app_id, r, &birth, &state->clusters, &cluster_id, err);
     if (!rc)
-        rc = replace_missing(s, r, err);
+        rc = replace_missing(s, r, &facts, err);
     if (!rc)
         rc = store_frames(s, r, err);
     if (!rc)
         rc = set_resolved(s, r, cluster_id, err);
     if (!rc)
-        rc = move_sums(s, r, &facts, cluster_id, err);
-    if (!rc && facts.cluster_id != cluster_id)
-        rc = sqlite_life_joined(s, (int64_t)r->stack_id, cluster_id, o->now_ms, err);
-    if (rc)
-        return rc;
+        rc = move(s, state, r, &facts, cluster_id, o->now_ms, err);
     /* The indexer looks after what the database knows and nobody could open. */
     for (size_t i = 0; i < r->gone_count && !rc; i++)
         rc = sqlite_queue_refit(s, &r->missing[r->missing_count - 1 - i], false, err);
     if (rc)
         return rc;
     r->applied = true;
-    if (facts.cluster_id != cluster_id)
-        *ret_left = facts.cluster_id;
-    return sql_run(&s->conn, SQL_FINDING_STACK_DUE, err, sql_int((int64_t)r->stack_id));
+    return findings_due(s, r, &o->findings_due, err);
 }
 
 enum err sqlite_write_resolutions(struct sqlite_storage *s, struct write_op *op, struct error *err)
 {
     struct op_resolutions *o = &op->u.resolutions;
-    struct looked_up seen = {.count = 0};
-    size_t left_count = 0;
-    enum err rc = ERR_OK;
-    int64_t *left = arena_array(&s->scratch, o->count + 1, sizeof(*left));
+    struct op_state state;
+    enum err rc = op_state_init(&state, s, o->count, err);
     o->findings_due = false;
-    if (!left)
-        return error_set(err, ERR_NO_MEMORY, "no memory for resolutions");
-    for (size_t i = 0; i < o->count && !rc; i++) {
-        rc = resolve(s, &o->items[i], o, &seen, &left[left_count], err);
-        o->findings_due |= !rc && o->items[i].applied && sqlite3_changes64(s->conn.db) > 0;
-        left_count += !rc && left[left_count] != 0;
-    }
-    /* At the end, so that a cluster that one stack leaves and another one joins lives on. */
-    for (size_t i = 0; i < left_count && !rc; i++)
-        rc = sqlite_cluster_reap(s, left[i], err);
-    return rc;
+    for (size_t i = 0; i < o->count && !rc; i++)
+        rc = resolve(s, &o->items[i], o, &state, err);
+    return op_state_end(&state, s, rc, err);
 }
 
 /* --- keys of resolved stacks ----------------------------------------------------------------- */
@@ -266,16 +307,16 @@ static enum err replace_frames(struct sqlite_storage *s, const struct op_resolut
 }
 
 static enum err rekey(struct sqlite_storage *s, struct op_rekey *o, struct op_resolution *r,
-                      int64_t *ret_left, struct error *err)
+                      struct op_state *state, struct error *err)
 {
     struct stack_facts facts;
     int64_t cluster_id = 0;
     r->applied = false;
-    enum err rc = facts_of(s, r, STACK_RESOLVED, &facts, err);
+    enum err rc = facts_of(s, state, r, STACK_RESOLVED, &facts, err);
     if (rc || !facts.answerable)
         return rc;
     const struct cluster_birth birth = {o->rules_version, o->now_ms, facts.cluster_id};
-    rc = sqlite_cluster_of(s, facts.app_id, r, &birth, &cluster_id, err);
+    rc = sqlite_cluster_of(s, facts.app_id, r, &birth, &state->clusters, &cluster_id, err);
     if (!rc)
         rc =
             sql_run(&s->conn, SQL_STACK_REKEY, err, sql_int((int64_t)r->stack_id),
@@ -286,40 +327,25 @@ static enum err rekey(struct sqlite_storage *s, struct op_rekey *o, struct op_re
     if (!rc && r->stack)
         rc = replace_frames(s, r, cluster_id, err);
     if (!rc)
-        rc = move_sums(s, r, &facts, cluster_id, err);
-    if (!rc && facts.cluster_id != cluster_id)
-        rc = sqlite_life_joined(s, (int64_t)r->stack_id, cluster_id, o->now_ms, err);
+        rc = move(s, state, r, &facts, cluster_id, o->now_ms, err);
     if (rc)
         return rc;
     r->applied = true;
-    bool moved = facts.cluster_id != cluster_id;
     bool other_part = memcmp(facts.part, r->key, sizeof(facts.part)) != 0;
-    o->changed += moved || other_part;
-    if (moved)
-        *ret_left = facts.cluster_id;
-    if (!other_part && !r->stack)
-        return ERR_OK;
-    rc = sql_run(&s->conn, SQL_FINDING_STACK_DUE, err, sql_int((int64_t)r->stack_id));
-    o->findings_due |= !rc && sqlite3_changes64(s->conn.db) > 0;
-    return rc;
+    o->changed += facts.cluster_id != cluster_id || other_part;
+    return other_part || r->stack ? findings_due(s, r, &o->findings_due, err) : ERR_OK;
 }
 
 enum err sqlite_write_rekey(struct sqlite_storage *s, struct write_op *op, struct error *err)
 {
     struct op_rekey *o = &op->u.rekey;
-    size_t left_count = 0;
-    enum err rc = ERR_OK;
-    int64_t *left = arena_array(&s->scratch, o->count + 1, sizeof(*left));
-    if (!left)
-        return error_set(err, ERR_NO_MEMORY, "no memory for keys");
+    struct op_state state;
+    enum err rc = op_state_init(&state, s, o->count, err);
     o->changed = 0;
     o->findings_due = false;
-    for (size_t i = 0; i < o->count && !rc; i++) {
-        rc = rekey(s, o, &o->items[i], &left[left_count], err);
-        left_count += !rc && left[left_count] != 0;
-    }
-    for (size_t i = 0; i < left_count && !rc; i++)
-        rc = sqlite_cluster_reap(s, left[i], err);
+    for (size_t i = 0; i < o->count && !rc; i++)
+        rc = rekey(s, o, &o->items[i], &state, err);
+    rc = op_state_end(&state, s, rc, err);
     if (!rc && o->work_id)
         rc = sql_run(&s->conn, SQL_WORK_STEP, err, sql_int((int64_t)o->work_id),
                      sql_int((int64_t)o->after_id), sql_int((int64_t)o->seen),

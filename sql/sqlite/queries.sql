@@ -252,29 +252,26 @@ WHERE id = ?1;
 UPDATE cluster_totals
 SET count = count + ?2, weighted = weighted + ?3, stall_ms = stall_ms + ?4,
     first_seen_ms = min(first_seen_ms, ?5), last_seen_ms = max(last_seen_ms, ?6),
-    hist = histogram_merge(hist, ?7), above_ms = above_ms + ?8, tally = tally_merge(tally, ?9)
+    hist = histogram_merge(hist, ?7), above_ms = above_ms + ?8, tally = tally_merge(tally, ?9),
+    stacks = stacks + ?10
 WHERE cluster_id = ?1;
 
 -- name: stack_counters
-SELECT count, weighted, stall_ms, hist, above_ms FROM counters WHERE stack_id = ?1;
+SELECT build_id, day, kind, count, weighted, stall_ms, above_ms, hist FROM counters
+WHERE stack_id = ?1;
 
--- name: stack_tally
-SELECT tally_sum(kind, id, n) FROM (
-    SELECT 0 AS kind, day AS id, count AS n FROM counters WHERE stack_id = ?1
-    UNION ALL SELECT 1, build_id, count FROM counters WHERE stack_id = ?1
-    UNION ALL SELECT 2, device_id, count FROM week_devices WHERE stack_id = ?1);
+-- name: stack_devices
+SELECT device_id, count FROM week_devices WHERE stack_id = ?1;
 
 -- === writing: resolutions and clusters ===========================================================
 
 -- name: stack_facts
-SELECT app_id, state, generation, coalesce(cluster_id, 0), first_seen_ms, last_seen_ms, part_key
-FROM stacks WHERE id = ?1;
+SELECT s.app_id, s.state, s.generation, coalesce(s.cluster_id, 0), s.first_seen_ms, s.last_seen_ms,
+    s.part_key, d.missing
+FROM stacks s LEFT JOIN stack_data d ON d.stack_id = s.id WHERE s.id = ?1;
 
 -- name: symbol_present
 SELECT 1 FROM slices WHERE uuid = ?1 AND current = 1;
-
--- name: stack_missing_old
-SELECT missing FROM stack_data WHERE stack_id = ?1;
 
 -- name: stack_missing_insert
 INSERT INTO stack_missing (uuid, stack_id, frames) VALUES (?1, ?2, ?3)
@@ -323,7 +320,7 @@ SELECT hist FROM cluster_totals WHERE cluster_id = ?1;
 -- name: cluster_take
 UPDATE cluster_totals
 SET count = count - ?2, weighted = weighted - ?3, stall_ms = stall_ms - ?4, hist = ?5,
-    above_ms = above_ms - ?8, tally = tally_take(tally, ?9),
+    above_ms = above_ms - ?8, tally = tally_take(tally, ?9), stacks = stacks - ?10,
     first_seen_ms = CASE WHEN first_seen_ms < ?6 THEN first_seen_ms ELSE
         coalesce((SELECT min(first_seen_ms) FROM stacks WHERE cluster_id = ?1 AND count > 0),
                  9223372036854775807) END,

@@ -31,9 +31,6 @@ WHERE t.cluster_id = ?1;
 INSERT INTO cluster_cubes (cluster_id, rolled, cube) VALUES (?1, ?2, ?3)
 ON CONFLICT (cluster_id) DO UPDATE SET rolled = excluded.rolled, cube = excluded.cube;
 
--- name: stack_cube
-SELECT build_id, day, kind, count, weighted, stall_ms, above_ms FROM counters WHERE stack_id = ?1;
-
 -- name: rolled_counters_add
 INSERT INTO cluster_counters (cluster_id, day, build_id, kind, count, weighted, stall_ms, hist,
     above_ms, hours)

@@ -1,5 +1,5 @@
 /* What only a file can do: crash, be damaged, be full, be somebody else's. */
-/* Covers: storage/sqlite_stmt.c storage/sqlite_tally.c storage/sqlite_rollup.c storage/sqlite_write.c storage/sqlite_write_*.c */
+/* Covers: storage/sqlite_stmt.c storage/sqlite_tally.c storage/sqlite_rollup.c storage/sqlite_moves.c storage/sqlite_write.c storage/sqlite_write_*.c */
 #include "storage/sqlite_storage.h"
 
 #include <errno.h>

@@ -1,0 +1,43 @@
+/*
+ * sqlite_moves - stacks that go from cluster to cluster, folded and written once an op.
+ *
+ * Purpose: a symbol file that comes late sends the stacks of one provisional cluster to one other, by
+ * the hundred. What they take with them (totals, tally, roll-ups) meets here by the two clusters, so
+ * that their rows are rewritten once an op and not once a stack.
+ *
+ * Invariants: the stacks' rows point to where they go before moves_write(), and nothing of the op
+ * reads sums of clusters before it. A stack moves once an op.
+ *
+ * Threads: the writer's. Memory: the arena given, histograms and the like freed by moves_done().
+ */
+#ifndef STALLSYM_STORAGE_SQLITE_MOVES_H
+#define STALLSYM_STORAGE_SQLITE_MOVES_H
+
+#include "storage/sqlite_rollup.h"
+
+#define MOVE_SLOTS 256 /* lists of clusters */
+
+struct stack_move {
+    int64_t stack_id;
+    int64_t from, to; /* `from` 0: none */
+    int64_t first_ms, last_ms;
+};
+
+struct cluster_pair;
+
+struct moves {
+    struct arena *arena;
+    struct cluster_pair *slots[MOVE_SLOTS];
+    struct cluster_pair *first, *last; /* in order of arrival */
+    struct rolled_limits limits;
+    bool limits_known;
+};
+
+void moves_init(struct moves *m, struct arena *arena);
+void moves_done(struct moves *m);
+/* Adds what the stack has by now. */
+enum err moves_add(struct sqlite_storage *s, struct moves *m, const struct stack_move *stack,
+                   struct error *err);
+enum err moves_write(struct sqlite_storage *s, const struct moves *m, struct error *err);
+
+#endif
