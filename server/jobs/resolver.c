@@ -49,7 +49,7 @@
 #include "storage/read_stand_ins.h"
 #include "storage/storage_read.h"
 
-#define PIECE          64 /* stacks of one op */
+#define PIECE_MAX      512 /* stacks of one op */
 #define PAGE_ARENA     ((size_t)512 * 1024 * 1024)
 #define LATE_MAX       4096
 #define RETRY_MS       1000 /* after a failed read or commit */
@@ -70,7 +70,7 @@ struct resolver {
     struct resolver_worker **workers;
     struct arena *page_arena;
     struct resolver_piece *pieces;
-    size_t piece_max;
+    size_t piece_max, piece_stacks;
     uint64_t *suspects; /* stacks that were late in the pass before; the thread's own */
     size_t suspect_count;
 
@@ -154,19 +154,23 @@ static void vet_piece(struct resolver *r, struct resolver_piece *piece)
 
 /* --- ops -------------------------------------------------------------------------------------- */
 
-/* On the writer's thread. */
+/* On the writer's thread. The resolver may be gone once no op is under way. */
 static void op_done(struct write_op *op, enum err rc, const struct error *err)
 {
     struct resolver *r = op->user;
     const struct op_resolutions *out = &op->u.resolutions;
+    const size_t count = rc == ERR_OK ? out->count : 0;
+    size_t applied = 0;
     (void)err; /* the writer logs it */
+    for (size_t i = 0; i < count; i++)
+        applied += out->items[i].applied;
+    metrics_add(r->metrics, METRIC_STACKS_RESOLVED, (int64_t)applied);
     pthread_mutex_lock(&r->lock);
-    for (size_t i = 0; rc == ERR_OK && i < out->count; i++) {
-        if (out->items[i].applied)
-            r->applied++;
-        else if (r->late_count++ < LATE_MAX)
+    for (size_t i = 0; i < count; i++) {
+        if (!out->items[i].applied && r->late_count++ < LATE_MAX)
             r->late[r->late_count - 1] = out->items[i].stack_id;
     }
+    r->applied += applied;
     r->failed = r->failed || rc != ERR_OK;
     r->under_way--;
     pthread_cond_broadcast(&r->changed);
@@ -236,11 +240,12 @@ static void count_frames(struct resolver *r)
 static bool resolve_page(struct resolver *r, const struct pending_stack *stacks, size_t count)
 {
     bool incomplete = false, starved = false;
-    size_t pieces = (count + PIECE - 1) / PIECE;
+    const size_t most = r->piece_stacks;
+    size_t pieces = (count + most - 1) / most;
     for (size_t i = 0; i < pieces; i++) {
-        size_t left = count - i * PIECE;
-        r->pieces[i] = (struct resolver_piece){.stacks = stacks + i * PIECE,
-                                               .count = left < PIECE ? left : PIECE};
+        size_t left = count - i * most;
+        r->pieces[i] = (struct resolver_piece){.stacks = stacks + i * most,
+                                               .count = left < most ? left : most};
     }
     parallel_run(r->parallel, pieces, resolve_piece, r);
     /* One page with the writer while the next one is read and symbolized, not more. */
@@ -360,7 +365,6 @@ static void run_pass(struct resolver *r, struct pass_result *ret)
     ret->late = r->late_count;
     pthread_mutex_unlock(&r->lock);
     ret->again = ret->again || ret->late > 0;
-    metrics_add(r->metrics, METRIC_STACKS_RESOLVED, (int64_t)ret->applied);
     metrics_add(r->metrics, METRIC_STACKS_LATE, (int64_t)ret->late);
 }
 
@@ -406,7 +410,10 @@ static void *run(void *arg)
 
 static enum err make_parts(struct resolver *r, struct storage *storage, struct error *err)
 {
-    r->piece_max = (r->options.page + PIECE - 1) / PIECE;
+    /* A page is a piece for each worker, so that few ops write the same clusters. */
+    r->piece_stacks = (r->options.page + r->options.workers - 1) / r->options.workers;
+    r->piece_stacks = r->piece_stacks < PIECE_MAX ? r->piece_stacks : PIECE_MAX;
+    r->piece_max = (r->options.page + r->piece_stacks - 1) / r->piece_stacks;
     r->page_arena = arena_new(PAGE_ARENA);
     r->pieces = calloc(r->piece_max, sizeof(r->pieces[0]));
     r->workers = calloc(r->options.workers, sizeof(r->workers[0]));
