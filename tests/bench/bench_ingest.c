@@ -1,5 +1,5 @@
 /*
- * bench_ingest - P8a to P11: durable ingest over HTTP beside its peers, in one run.
+ * bench_ingest - P8a to P12: durable ingest over HTTP beside its peers, in one run.
  *
  * usage: bench_ingest STALLSYMD [--batches N] [--known SHARE] [--seconds S] [--only NAME]
  *                     --symbols FILE...
@@ -10,11 +10,15 @@
  * the daemon does of its own meanwhile, which is to resolve new stacks. Every answer is checked, and
  * afterwards that the database holds what was acknowledged. --known is the share of known stacks of
  * P8a, P8b, P10 and P11; --seconds how long P11 sends each of its two kinds (0: leaves it out).
+ * P12 sends new stacks only, then the symbol file that most of their frames are in.
  */
 #include <jansson.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "tests/bench/load_client.h"
@@ -24,6 +28,8 @@
 #define P10_GOAL   100.0
 #define P11_GOAL   256.0
 #define P11_BODIES 200 /* sent between two looks at the memory */
+#define P12_GOAL   30000.0
+#define RESOLVED   "stallsym_stacks_resolved_total"
 
 struct bench {
     const char *program;
@@ -172,6 +178,71 @@ static void run_memory(const struct bench *b, enum load_list list, const char *w
     stand_drop(&st);
 }
 
+struct late_upload {
+    uint16_t port;
+    const char *file;
+    atomic_bool done;
+};
+
+static void *send_late(void *arg)
+{
+    struct late_upload *u = arg;
+    load_upload(u->port, u->file);
+    u->done = true;
+    return NULL;
+}
+
+/* Stacks a second, from the first pages that were resolved to the last ones. */
+static double late_rate(struct late_upload *u, double before, double *ret_count)
+{
+    pthread_t thread;
+    double first = 0;
+    double last = before;
+    int64_t first_ns = 0;
+    int64_t last_ns = 0;
+    if (pthread_create(&thread, NULL, send_late, u) != 0)
+        load_die("no thread");
+    for (int64_t now = clock_mono_ns(); !u->done || now - last_ns < INT64_C(500000000);
+         now = clock_mono_ns()) {
+        const double resolved = load_metric(u->port, RESOLVED);
+        if (resolved != last && !first_ns) {
+            first = resolved;
+            first_ns = now;
+        }
+        last_ns = resolved != last ? now : last_ns;
+        last = resolved;
+        usleep(10000);
+    }
+    pthread_join(thread, NULL);
+    *ret_count = last - before;
+    return (last - first) / ((double)(last_ns - first_ns) / 1e9);
+}
+
+/* P12: stacks that are clustered provisionally until the symbol file comes. */
+static void run_late(const struct bench *b)
+{
+    struct stand st;
+    double count = 0;
+    stand_raise_late(&st, b->program, &b->app);
+    struct load load = load_make(&st.plan, b->batches, LOAD_IMAGES_NAMED, 0);
+    const uint16_t port = st.daemon.port;
+    load_send(port, &load, 0);
+    load_settle(port);
+    struct late_upload upload = {.port = port, .file = b->app.images.items[0].file};
+    const struct load_cpu from = load_daemon_cpu(&st.daemon);
+    const double rate = late_rate(&upload, load_metric(port, RESOLVED), &count);
+    const struct load_cpu to = load_daemon_cpu(&st.daemon);
+    load_settle(port);
+    stand_check(&st);
+    printf("P12   %.0f stacks resolved anew, %.0f/s (goal >= %.0f); us of a processor a stack: "
+           "writer %.1f, resolver %.1f\n",
+           count, rate, P12_GOAL, (to.writer - from.writer) * 1e6 / count,
+           (to.resolver - from.resolver) * 1e6 / count);
+    fflush(stdout);
+    load_free(&load);
+    stand_drop(&st);
+}
+
 static bool wanted(const struct bench *b, const char *name)
 {
     return !b->only || strcmp(b->only, name) == 0;
@@ -198,6 +269,8 @@ static void run(const struct bench *b)
         run_memory(b, LOAD_IMAGES_FULL, "P8a");
         run_memory(b, LOAD_IMAGES_NAMED, "P8b");
     }
+    if (wanted(b, "P12"))
+        run_late(b);
 }
 
 int main(int argc, char **argv)

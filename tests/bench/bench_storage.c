@@ -5,7 +5,8 @@
  * usage: bench_storage [REPORTS [GROUP]]
  *
  * Batches of 20 reports with stacks of 40 frames in 10 images, drawn by a Zipf law from a pool of
- * known stacks, or all new; GROUP batches a commit, synchronous=FULL.
+ * known stacks, or all new; GROUP batches a commit, synchronous=FULL. A late file: the new stacks
+ * are clustered provisionally, then what is there has them resolved anew.
  */
 #include <math.h>
 #include <stdio.h>
@@ -26,6 +27,10 @@
 #define BATCH    20
 #define NOW      ((int64_t)1767225600000)
 #define OP_LIMIT ((size_t)16 << 20)
+#define PAGE     1024
+#define PIECE    512 /* of a page, as the resolver has them */
+#define LATE     1   /* the image that is indexed late; from FOREIGN on they never are */
+#define FOREIGN  6
 
 struct bench {
     struct storage *storage;
@@ -220,69 +225,135 @@ static struct spent write_reports(struct bench *b, size_t reports, size_t group,
     return spent;
 }
 
-static void answer(struct arena *arena, const struct pending_stack *p, struct op_resolution *r)
+/* What is known when stacks are resolved. */
+enum answer { ANSWER_NEW, ANSWER_PROVISIONAL, ANSWER_LATE };
+
+static bool is_missing(const struct uuid *image, enum answer as)
 {
-    struct error err = {0};
-    struct raw_stack raw;
-    if (raw_stack_decode(p->raw, p->raw_len, arena, &raw, &err))
-        die("raw stack", &err);
+    return as != ANSWER_NEW &&
+           (image->bytes[0] >= FOREIGN || (as == ANSWER_PROVISIONAL && image->bytes[0] == LATE));
+}
+
+static void answer_frames(struct arena *arena, const struct raw_stack *raw, enum answer as,
+                          struct op_resolution *r)
+{
+    struct resolved_frame *f = arena_array(arena, raw->count, sizeof(*f));
+    struct frame *names = arena_array(arena, raw->count, sizeof(*names));
     struct resolved_stack *s = arena_alloc(arena, sizeof(*s));
-    struct resolved_frame *f = arena_array(arena, raw.count, sizeof(*f));
-    struct frame *names = arena_array(arena, raw.count, sizeof(*names));
-    for (size_t i = 0; i < raw.count; i++) {
-        uint32_t function = (uint32_t)(raw.frames[i].offset >> 9);
+    struct uuid *missing = arena_array(arena, IMAGES, sizeof(*missing));
+    bool seen[IMAGES + 1] = {false};
+    for (size_t i = 0; i < raw->count; i++) {
+        const struct uuid *image = &raw->frames[i].image;
+        const uint32_t function = (uint32_t)(raw->frames[i].offset >> 9);
+        const bool named = !is_missing(image, as);
         names[i] = (struct frame){
             .function = arena_printf(arena, "-[Class%u method%u:]", function % 700, function),
             .file = arena_printf(arena, "/src/app/File%u.m", function % 700),
-            .line = (uint32_t)(raw.frames[i].offset % 2000)};
-        f[i] = (struct resolved_frame){.raw = raw.frames[i],
+            .line = (uint32_t)(raw->frames[i].offset % 2000)};
+        f[i] = (struct resolved_frame){.raw = raw->frames[i],
                                        .in_app = i < 20,
-                                       .has_index = true,
+                                       .has_index = named,
                                        .image_name = "Shop",
-                                       .image = raw.frames[i].image,
-                                       .offset = raw.frames[i].offset,
+                                       .image = *image,
+                                       .offset = raw->frames[i].offset,
                                        .frames = &names[i],
-                                       .frame_count = 1};
+                                       .frame_count = named,
+                                       .status = named ? FRAME_RESOLVED : FRAME_NO_SYMBOLS};
+        if (!named && !seen[image->bytes[0]])
+            missing[r->missing_count++] = *image;
+        seen[image->bytes[0]] = true;
     }
-    *s = (struct resolved_stack){f, raw.count};
+    *s = (struct resolved_stack){f, raw->count};
+    r->stack = s;
+    r->missing = missing;
+}
+
+/* Cause k with a probability of about 1/k. */
+static uint32_t cause_of(uint64_t function)
+{
+    const uint64_t h = function * 0x9e3779b97f4a7c15u;
+    const uint32_t base = (uint32_t)1 << (h >> 60) % 9;
+    return base + (uint32_t)(h >> 20) % base;
+}
+
+static void answer(struct arena *arena, const struct pending_stack *p, enum answer as,
+                   struct op_resolution *r)
+{
+    struct error err = {0};
+    struct raw_stack raw;
+    uint8_t digest[SHA256_SIZE];
+    if (raw_stack_decode(p->raw, p->raw_len, arena, &raw, &err))
+        die("raw stack", &err);
     *r = (struct op_resolution){.stack_id = p->stack_id,
                                 .generation = p->generation,
-                                .stack = s,
-                                .key_text = names[0].function,
-                                .title = names[0].function,
-                                .function = names[0].function,
+                                .provisional = as == ANSWER_PROVISIONAL,
                                 .category = "unknown"};
-    uint8_t digest[SHA256_SIZE];
-    sha256_of(names[0].function, strlen(names[0].function), digest);
+    answer_frames(arena, &raw, as, r);
+    const uint32_t cause = cause_of(raw.frames[0].offset >> 9);
+    static const char *const kinds[] = {"-[Known]", "0x1000", "-[Late]"};
+    const char *title = arena_printf(arena, "%s %u", kinds[as], cause);
+    r->key_text = r->title = r->function = title;
+    sha256_of(title, strlen(title), digest);
     memcpy(r->key, digest, sizeof(r->key));
 }
 
-static struct spent resolve_all(struct bench *b, size_t *ret_count)
+/* A page of pending stacks as ops, as many as the resolver makes of one. */
+static size_t answer_page(struct bench *b, enum answer as, struct write_op **ops,
+                          size_t *ret_stacks)
 {
     struct error err = {0};
+    struct pending_stack *page;
+    size_t count = 0;
+    struct write_op *source = write_op_new(WRITE_RESOLUTIONS, (size_t)256 << 20);
+    if (read_pending(b->reader, 0, PAGE, source->arena, &page, ret_stacks, &err))
+        die("pending", &err);
+    for (size_t at = 0; at < *ret_stacks; at += PIECE) {
+        const size_t n = *ret_stacks - at < PIECE ? *ret_stacks - at : PIECE;
+        struct write_op *op = write_op_new(WRITE_RESOLUTIONS, (size_t)256 << 20);
+        struct op_resolution *items = arena_array(op->arena, n, sizeof(*items));
+        for (size_t i = 0; i < n; i++)
+            answer(op->arena, &page[at + i], as, &items[i]);
+        op->u.resolutions =
+            (struct op_resolutions){.items = items, .count = n, .rules_version = "bench"};
+        ops[count++] = op;
+    }
+    write_op_free(source);
+    return count;
+}
+
+static struct spent resolve_all(struct bench *b, enum answer as, size_t *ret_count)
+{
     struct spent spent = {0, 0};
     *ret_count = 0;
     for (;;) {
-        struct pending_stack *page;
-        size_t n;
-        struct write_op *op = write_op_new(WRITE_RESOLUTIONS, (size_t)256 << 20);
-        if (read_pending(b->reader, 0, 512, op->arena, &page, &n, &err))
-            die("pending", &err);
-        if (n == 0) {
-            write_op_free(op);
+        struct write_op *ops[PAGE / PIECE];
+        size_t stacks = 0;
+        const size_t count = answer_page(b, as, ops, &stacks);
+        if (stacks == 0)
             return spent;
-        }
-        struct op_resolution *items = arena_array(op->arena, n, sizeof(*items));
-        for (size_t i = 0; i < n; i++)
-            answer(op->arena, &page[i], &items[i]);
-        op->u.resolutions =
-            (struct op_resolutions){.items = items, .count = n, .rules_version = "bench"};
+        struct spent start = now();
+        apply_group(b, ops, count);
+        add_since(&spent, start);
+        *ret_count += stacks;
+        for (size_t i = 0; i < count; i++)
+            write_op_free(ops[i]);
+    }
+}
+
+/* Those that miss the late image are pending again, as when its file came. */
+static struct spent repend(struct bench *b)
+{
+    struct spent spent = {0, 0};
+    struct write_op *op = write_op_new(WRITE_REPEND, OP_LIMIT);
+    memset(&op->u.repend.uuid, LATE, sizeof(op->u.repend.uuid));
+    do {
+        op->u.repend.more = false;
         struct spent start = now();
         apply_group(b, &op, 1);
         add_since(&spent, start);
-        *ret_count += n;
-        write_op_free(op);
-    }
+    } while (op->u.repend.more);
+    write_op_free(op);
+    return spent;
 }
 
 static double file_bytes(struct bench *b)
@@ -340,7 +411,7 @@ int main(int argc, char **argv)
         group = 16;
     open_bench(&b);
     (void)write_reports(&b, POOL, group, DRAW_EACH);
-    struct spent spent = resolve_all(&b, &stacks);
+    struct spent spent = resolve_all(&b, ANSWER_NEW, &stacks);
     print_rate("first resolutions:", (double)stacks, spent);
     double before = file_bytes(&b);
     spent = write_reports(&b, reports, group, DRAW_KNOWN);
@@ -349,8 +420,12 @@ int main(int argc, char **argv)
            "P15 disk:", (file_bytes(&b) - before) / (double)reports);
     spent = write_reports(&b, reports / 4, group, DRAW_NEW);
     print_rate("new stacks:", (double)(reports / 4), spent);
-    spent = resolve_all(&b, &stacks);
-    print_rate("P12 resolutions:", (double)stacks, spent);
+    spent = resolve_all(&b, ANSWER_PROVISIONAL, &stacks);
+    print_rate("provisional:", (double)stacks, spent);
+    spent = repend(&b);
+    print_rate("back to pending:", (double)stacks, spent);
+    spent = resolve_all(&b, ANSWER_LATE, &stacks);
+    print_rate("P12 resolved anew:", (double)stacks, spent);
     close_bench(&b);
     return 0;
 }

@@ -20,7 +20,9 @@ void load_app_read(struct load_app *app, char *const *files)
     load_images_read(&app->images, files, app->file_count);
 }
 
-void stand_raise(struct stand *st, const char *program, const struct load_app *app)
+/* A daemon with the indexes of all files but one (NULL: of all), and the image sets. */
+static void raise_with(struct stand *st, const char *program, const struct load_app *app,
+                       const char *without)
 {
     memset(st, 0, sizeof(*st));
     st->plan =
@@ -28,11 +30,23 @@ void stand_raise(struct stand *st, const char *program, const struct load_app *a
     if (!st->plan.sum)
         load_die("no memory");
     load_daemon_start(&st->daemon, program);
-    for (size_t i = 0; i < app->file_count; i++)
-        load_upload(st->daemon.port, app->files[i]);
+    for (size_t i = 0; i < app->file_count; i++) {
+        if (app->files[i] != without)
+            load_upload(st->daemon.port, app->files[i]);
+    }
     st->sets = load_make(&st->plan, LOAD_SETS, LOAD_IMAGES_DEFINE, -1);
-    st->warm = load_make(&st->plan, LOAD_POOL / LOAD_REPORTS, LOAD_IMAGES_NAMED, -1);
     load_send(st->daemon.port, &st->sets, 0);
+}
+
+void stand_raise_late(struct stand *st, const char *program, const struct load_app *app)
+{
+    raise_with(st, program, app, app->images.items[0].file);
+}
+
+void stand_raise(struct stand *st, const char *program, const struct load_app *app)
+{
+    raise_with(st, program, app, NULL);
+    st->warm = load_make(&st->plan, LOAD_POOL / LOAD_REPORTS, LOAD_IMAGES_NAMED, -1);
     load_send(st->daemon.port, &st->warm, 0);
     load_settle(st->daemon.port);
 }
