@@ -15,15 +15,11 @@ void sqlite_files_note(struct sqlite_files *f, const char *path)
     char log[PATH_MAX];
     struct stat st;
     f->database.known = stat(path, &st) == 0;
-    if (f->database.known) {
-        f->database.dev = st.st_dev;
+    if (f->database.known)
         f->database.ino = st.st_ino;
-    }
     f->log.known = log_path(path, log, sizeof(log)) && stat(log, &st) == 0;
-    if (f->log.known) {
-        f->log.dev = st.st_dev;
+    if (f->log.known)
         f->log.ino = st.st_ino;
-    }
     atomic_store(&f->cut, false);
 }
 
@@ -32,13 +28,11 @@ enum sqlite_files_state sqlite_files_look(const struct sqlite_files *f, const ch
 {
     char log[PATH_MAX];
     struct stat st;
-    if (f->database.known &&
-        (stat(path, &st) != 0 || st.st_dev != f->database.dev || st.st_ino != f->database.ino))
+    if (f->database.known && (stat(path, &st) != 0 || st.st_ino != f->database.ino))
         return FILES_DATABASE_GONE;
     if (!f->log.known)
         return FILES_OK;
-    if (!log_path(path, log, sizeof(log)) || stat(log, &st) != 0 || st.st_dev != f->log.dev ||
-        st.st_ino != f->log.ino)
+    if (!log_path(path, log, sizeof(log)) || stat(log, &st) != 0 || st.st_ino != f->log.ino)
         return FILES_LOG_GONE;
     return atomic_load(&f->cut) || st.st_size < log_bytes ? FILES_LOG_CUT : FILES_OK;
 }

@@ -24,8 +24,7 @@
 struct sqlite_files {
     struct {
         bool known;
-        dev_t dev;
-        ino_t ino;
+        ino_t ino; /* alone, as SQLite does: a mount may number devices anew */
     } database, log;
     _Atomic bool cut;
 };
