@@ -246,7 +246,9 @@ void api_put_config(struct http_request *r)
     if (!body)
         return;
     bool good = read_request(r, body, c, &f);
-    enum err rc = good ? config_json_read(body, &r->arena, &config, &err) : ERR_OK;
+    enum err rc = good ? config_json_refuse_empty(body, &err) : ERR_OK;
+    if (good && rc == ERR_OK)
+        rc = config_json_read(body, &r->arena, &config, &err);
     c->body = good && rc == ERR_OK ? config_json_store(body, &r->arena) : NULL;
     json_decref(body);
     if (!good)

@@ -222,10 +222,10 @@ static bool read_from(struct fields *f, json_t *body, struct write_op *op)
         return fields_refuse(f, "1 to 100 ids of clusters are expected", "%s", "from");
     uint64_t *ids = arena_array(op->arena, count, sizeof(*ids));
     for (size_t i = 0; i < count && ids; i++) {
-        json_t *id = json_array_get(from, i);
-        if (!json_is_integer(id) || json_integer_value(id) < 1)
+        int64_t id = 0;
+        if (!json_whole(json_array_get(from, i), &id) || id < 1)
             return fields_refuse(f, "not an id of a cluster", "from[%zu]", i);
-        ids[i] = (uint64_t)json_integer_value(id);
+        ids[i] = (uint64_t)id;
         if (ids[i] == o->cluster_id)
             return fields_refuse(f, "a cluster cannot be merged with itself", "from[%zu]", i);
         for (size_t k = 0; k < i; k++) {

@@ -70,7 +70,7 @@ static bool read_scopes(struct fields *f, json_t *array, uint32_t *ret)
 {
     *ret = 0;
     for (size_t i = 0; i < json_array_size(array); i++) {
-        const char *name = json_string_value(json_array_get(array, i));
+        const char *name = json_word(json_array_get(array, i));
         uint32_t bit = name ? auth_scope_parse(name) : 0;
         if (!bit)
             return fields_refuse(f, "not one of ingest, symbols, read, admin", "scopes[%zu]", i);

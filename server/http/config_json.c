@@ -130,6 +130,23 @@ static void read_rule(struct fields *f, json_t *rule, size_t index, struct confi
     read_settings(f, rule, at, "set", &ret->values);
 }
 
+enum err config_json_refuse_empty(json_t *body, struct error *err)
+{
+    static const char *const lists[] = {"device", "device_class"};
+    json_t *rules = fields_get(body, "rules");
+    for (size_t i = 0; i < json_array_size(rules); i++) {
+        json_t *conditions = json_object_get(json_array_get(rules, i), "if");
+        for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++) {
+            json_t *list = json_object_get(conditions, lists[k]);
+            if (json_is_array(list) && json_array_size(list) == 0)
+                return error_set(err, ERR_INVALID,
+                                 "rules[%zu].if.%s: an empty list; leave it out for any", i,
+                                 lists[k]);
+        }
+    }
+    return ERR_OK;
+}
+
 enum err config_json_read(json_t *body, struct arena *arena, struct remote_config *ret,
                           struct error *err)
 {

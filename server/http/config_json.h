@@ -21,6 +21,9 @@
 
 #define CONFIG_JSON_MAX ((size_t)256 << 10) /* bytes of a stored configuration */
 
+/* Conditions that name nothing ("device": []) would meet everybody; ERR_INVALID. Old ones that are
+ * stored mean what they meant. */
+enum err config_json_refuse_empty(json_t *body, struct error *err);
 /* `body` may have other members beside the two. */
 enum err config_json_read(json_t *body, struct arena *arena, struct remote_config *ret,
                           struct error *err);

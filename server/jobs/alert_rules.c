@@ -177,7 +177,7 @@ static bool read_to(struct reading *r, json_t *value, const char *at, struct tar
         return fields_refuse(&r->fields, "names of 1 to 10 targets are expected", "%s", at);
     for (size_t i = 0; i < count; i++) {
         json_t *item = json_is_array(value) ? json_array_get(value, i) : value;
-        const char *name = json_string_value(item);
+        const char *name = json_word(item);
         const struct alert_target *t =
             name ? find_target(r->out->targets, r->out->target_count, name) : NULL;
         if (!t)
@@ -206,8 +206,9 @@ static bool read_owners(struct reading *r, json_t *object)
     {
         struct alert_owner *o = &r->out->owners[r->out->owner_count++];
         snprintf(at, sizeof(at), "owners.%.100s", key);
-        if (!*key || strlen(key) > NAME_BYTES)
-            return fields_refuse(&r->fields, "an owner's name has 1 to 100 bytes", "%s", at);
+        if (!*key || strlen(key) > NAME_BYTES || !json_clean_key(key, strlen(key)))
+            return fields_refuse(
+                &r->fields, "an owner's name has 1 to 100 bytes, no control characters", "%s", at);
         o->owner = keep(r, key);
         if (!read_to(r, value, at, &o->to))
             return false;
@@ -227,7 +228,7 @@ static bool read_kinds(struct reading *r, json_t *array, const char *at, uint32_
         return fields_refuse(&r->fields, "an array of kinds is expected", "%s.alerts", at);
     for (size_t i = 0; i < json_array_size(array); i++) {
         enum alert_kind kind;
-        const char *name = json_string_value(json_array_get(array, i));
+        const char *name = json_word(json_array_get(array, i));
         if (!name || !alert_kind_parse(name, &kind) || kind == ALERT_TEST)
             return fields_refuse(&r->fields,
                                  "not one of new_cluster, spike, regression, symbolication_rate, "

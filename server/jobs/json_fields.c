@@ -53,17 +53,24 @@ bool fields_known(struct fields *f, json_t *object, const char *at, const char *
     return true;
 }
 
-bool json_clean_text(const json_t *value, size_t max)
+bool json_clean_key(const char *key, size_t len)
 {
-    const char *s = json_string_value(value);
-    size_t n = json_string_length(value);
-    if (!s || n > max)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
+    for (size_t i = 0; i < len; i++) {
+        if ((unsigned char)key[i] < 0x20 || key[i] == 0x7f)
             return false;
     }
     return true;
+}
+
+bool json_clean_text(const json_t *value, size_t max)
+{
+    return json_is_string(value) && json_string_length(value) <= max &&
+           json_clean_key(json_string_value(value), json_string_length(value));
+}
+
+const char *json_word(const json_t *value)
+{
+    return json_clean_text(value, SIZE_MAX) ? json_string_value(value) : NULL;
 }
 
 const char *fields_text(struct fields *f, json_t *object, const char *at, const char *key,
@@ -152,14 +159,31 @@ bool fields_rounded(struct fields *f, json_t *object, const char *at, const char
     return true;
 }
 
+bool json_whole(const json_t *value, int64_t *ret)
+{
+    const double d = json_is_real(value) ? json_real_value(value) : NAN;
+    if (json_is_integer(value))
+        *ret = json_integer_value(value);
+    else if (d == trunc(d) && fabs(d) < REAL_EXACT_MAX)
+        *ret = (int64_t)d;
+    else
+        return false;
+    return true;
+}
+
 bool fields_int(struct fields *f, json_t *object, const char *at, const char *key, int64_t min,
                 int64_t max, int64_t *ret)
 {
     json_t *v = f->failed ? NULL : fields_get(object, key);
-    const double d = json_is_real(v) ? json_real_value(v) : 0;
-    if (d != trunc(d) || fabs(d) >= REAL_EXACT_MAX)
+    int64_t i = 0;
+    if (!v)
+        return false;
+    if (!json_whole(v, &i))
         return refuse_at(f, "not a whole number", at, key);
-    return fields_rounded(f, object, at, key, min, max, ret);
+    if (i < min || i > max)
+        return refuse_at(f, "out of range", at, key);
+    *ret = i;
+    return true;
 }
 
 bool fields_bool(struct fields *f, json_t *object, const char *at, const char *key, bool *ret)

@@ -63,8 +63,14 @@ json_t *fields_object(struct fields *f, json_t *object, const char *at, const ch
 /* Value itself as an address (text, integer, or a real that is a whole number below 2^53); false
  * without refusing when it is none. */
 bool json_address(const json_t *value, uint64_t *ret);
+/* A whole number, 30 or 30.0; false without refusing when it is none. */
+bool json_whole(const json_t *value, int64_t *ret);
 bool hex_address(const char *text, size_t len, uint64_t *ret);
 /* A text value that may be stored: no NUL, no control characters. */
 bool json_clean_text(const json_t *value, size_t max);
+/* The same of the name of a member. */
+bool json_clean_key(const char *key, size_t len);
+/* The text of such a value, NULL of any other: "read\0x" is not "read". */
+const char *json_word(const json_t *value);
 
 #endif

@@ -127,7 +127,7 @@ START_TEST(first_refusal_wins_and_sticks)
     fields_init(&f, NULL);
     ck_assert(!fields_int(&f, o, "reports[1]", "a", 0, 9, &v));
     ck_assert_str_eq(f.path, "reports[1].a");
-    ck_assert_str_eq(f.reason, "not a number");
+    ck_assert_str_eq(f.reason, "not a whole number");
     ck_assert(!fields_int(&f, o, "", "c", 0, 9, &v));
     ck_assert_ptr_null(fields_text(&f, o, "", "b", 9));
     ck_assert_str_eq(f.path, "reports[1].a");
