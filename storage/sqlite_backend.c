@@ -33,6 +33,7 @@ static void sqlite_close(struct storage *base)
     storage_health_done(&s->health);
     id_cache_done(&s->values);
     id_cache_done(&s->names);
+    id_days_done(&s->id_days);
     if (s->group_fold)
         fold_done(s->group_fold);
     free(s->group_fold);

@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "storage/id_cache.h"
+#include "storage/id_days.h"
 #include "storage/resolved_set.h"
 #include "storage/sqlite_files.h"
 #include "storage/sqlite_stmt.h"
@@ -36,9 +37,6 @@
 
 struct fold;
 struct rolled_report;
-
-/* One a day of the retry window; a clock that jumps leaves others. */
-#define REPORT_DAYS_MAX 256
 
 struct sqlite_storage {
     struct storage base;
@@ -64,8 +62,7 @@ struct sqlite_storage {
     struct resolved_set resolved;    /* sqlite_life.h */
     int64_t next_report, next_stack; /* written to `sequences` at commit */
     int64_t stored_report, stored_stack;
-    int64_t days[REPORT_DAYS_MAX]; /* those that report ids are remembered of */
-    size_t day_count;
+    struct id_days id_days;
 
     pthread_mutex_t checkpoint_lock;
     struct sql_conn checkpoint_conn;

@@ -90,16 +90,40 @@ static enum err read_sequences(struct sqlite_storage *s, struct error *err)
 
 enum err sqlite_read_days(struct sqlite_storage *s, struct error *err)
 {
+    int64_t days[ID_DAYS_MAX];
+    size_t count = 0;
     bool row = true;
-    s->day_count = 0;
-    sqlite3_stmt *st = sql_start(&s->conn, SQL_REPORT_ID_DAYS, err, sql_int(REPORT_DAYS_MAX));
+    sqlite3_stmt *st = sql_start(&s->conn, SQL_REPORT_ID_DAYS, err, sql_int(ID_DAYS_MAX));
     enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
-    while (!rc && row && s->day_count < REPORT_DAYS_MAX) {
-        s->days[s->day_count++] = sqlite3_column_int64(st, 0);
+    while (!rc && row && count < ID_DAYS_MAX) {
+        days[count++] = sqlite3_column_int64(st, 0);
         rc = sql_step(&s->conn, st, &row, err);
     }
     sql_end(st);
+    if (!rc)
+        id_days_set(&s->id_days, days, count);
     return rc;
+}
+
+/* A step of what there is to learn about ids, after a commit; it does not fail what is committed. */
+static void learn_ids(struct sqlite_storage *s)
+{
+    uint8_t hashes[ID_DAYS_STEP][ID_HASH_SIZE];
+    uint8_t after[ID_HASH_SIZE];
+    int64_t day = 0;
+    size_t count = 0;
+    bool first = true, row = true;
+    if (!id_days_wants(&s->id_days, &day, &first, after))
+        return;
+    sqlite3_stmt *st = sql_start(&s->conn, SQL_REPORT_IDS_OF_DAY, NULL, sql_int(day),
+                                 sql_blob(after, first ? 0 : sizeof(after)), sql_int(ID_DAYS_STEP));
+    enum err rc = st ? ERR_OK : ERR_INTERNAL;
+    while (!rc && !(rc = sql_step(&s->conn, st, &row, NULL)) && row)
+        sql_column_fixed(st, 0, hashes[count++], ID_HASH_SIZE);
+    if (rc)
+        id_days_give_up(&s->id_days, day);
+    else
+        id_days_learn(&s->id_days, day, hashes, count);
 }
 
 static enum err write_sequences(struct sqlite_storage *s, struct error *err)
@@ -236,6 +260,7 @@ enum err sqlite_commit(struct storage *base, struct error *err)
         s->in_group = false;
         s->stored_report = s->next_report;
         s->stored_stack = s->next_stack;
+        learn_ids(s);
         return ERR_OK;
     }
     sqlite_rollback(base);

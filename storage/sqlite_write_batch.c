@@ -116,19 +116,6 @@ static enum err count_new_stacks(struct batch *w, int32_t day, struct error *err
     return rc;
 }
 
-/* Past the cap the one furthest back is no longer looked at. */
-static void add_day(struct sqlite_storage *s, int64_t day)
-{
-    size_t at = 0;
-    if (s->day_count < REPORT_DAYS_MAX) {
-        s->days[s->day_count++] = day;
-        return;
-    }
-    for (size_t i = 1; i < s->day_count; i++)
-        at = s->days[i] < s->days[at] ? i : at;
-    s->days[at] = day;
-}
-
 enum err sqlite_claim_id(struct sqlite_storage *s, const uint8_t id_hash[REPORT_ID_HASH_SIZE],
                          int64_t received_ms, int64_t report_id, bool *ret_duplicate,
                          struct error *err)
@@ -136,15 +123,14 @@ enum err sqlite_claim_id(struct sqlite_storage *s, const uint8_t id_hash[REPORT_
     struct sql_value hash = sql_blob(id_hash, REPORT_ID_HASH_SIZE);
     int64_t day = clock_day(received_ms);
     *ret_duplicate = false;
-    bool known = false;
     /* All days there are, whatever day it is: the server's clock may have been set back, or ahead. */
-    for (size_t i = 0; i < s->day_count; i++) {
+    for (size_t i = 0; i < s->id_days.count; i++) {
+        const struct id_day *other = &s->id_days.days[i];
         int64_t seen = 0;
-        known = known || s->days[i] == day;
-        if (s->days[i] == day)
+        if (other->day == day || !id_day_may_have(other, id_hash))
             continue;
         enum err rc =
-            sql_get(&s->conn, SQL_REPORT_ID_SEEN, 0, &seen, err, sql_int(s->days[i]), hash);
+            sql_get(&s->conn, SQL_REPORT_ID_SEEN, 0, &seen, err, sql_int(other->day), hash);
         if (rc)
             return rc;
         if (seen) {
@@ -157,8 +143,7 @@ enum err sqlite_claim_id(struct sqlite_storage *s, const uint8_t id_hash[REPORT_
     if (rc)
         return rc;
     *ret_duplicate = sqlite3_changes(s->conn.db) == 0;
-    if (!known)
-        add_day(s, day);
+    id_days_add(&s->id_days, day);
     return ERR_OK;
 }
 

@@ -171,6 +171,9 @@ WITH RECURSIVE days (day) AS (
     WHERE days.day IS NOT NULL)
 SELECT day FROM days WHERE day IS NOT NULL LIMIT ?1;
 
+-- name: report_ids_of_day
+SELECT hash FROM report_ids WHERE day = ?1 AND hash > ?2 ORDER BY hash LIMIT ?3;
+
 -- name: report_id_insert
 INSERT INTO report_ids (day, hash, report_id) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING;
 

@@ -1,0 +1,185 @@
+#include "storage/id_days.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of 10 bits an id and 7 looks one id in 120 that is not there is taken for one that may be. */
+#define BITS_AN_ID 10
+#define LOOKS      7
+
+#define RANGE_BYTES ((size_t)ID_DAYS_STEP * BITS_AN_ID / 8)
+
+/* The ids up to `last` and above the range before: a Bloom filter of them. */
+struct id_range {
+    uint8_t last[ID_HASH_SIZE];
+    uint64_t *words;
+    uint32_t bits;
+};
+
+static size_t bytes_of(const struct id_range *r)
+{
+    return (r->bits + 63) / 64 * sizeof(uint64_t);
+}
+
+static void forget(struct id_days *d, struct id_day *day)
+{
+    for (size_t i = 0; i < day->count; i++) {
+        d->bytes -= bytes_of(&day->ranges[i]);
+        free(day->ranges[i].words);
+    }
+    free(day->ranges);
+    *day = (struct id_day){.day = day->day};
+}
+
+void id_days_done(struct id_days *d)
+{
+    for (size_t i = 0; i < d->count; i++)
+        forget(d, &d->days[i]);
+    d->count = 0;
+}
+
+static struct id_day *day_of(struct id_days *d, int64_t day)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        if (d->days[i].day == day)
+            return &d->days[i];
+    }
+    return NULL;
+}
+
+void id_days_set(struct id_days *d, const int64_t *days, size_t count)
+{
+    struct id_days before = *d;
+    d->count = 0;
+    for (size_t i = 0; i < count && i < ID_DAYS_MAX; i++) {
+        struct id_day *old = day_of(&before, days[i]);
+        d->days[d->count++] = old ? *old : (struct id_day){.day = days[i]};
+        if (old)
+            *old = (struct id_day){.day = days[i]};
+    }
+    before.bytes = d->bytes;
+    id_days_done(&before);
+    d->bytes = before.bytes;
+}
+
+/* A place for a day that is not there. */
+static struct id_day *place_for(struct id_days *d)
+{
+    struct id_day *at = d->days;
+    if (d->count < ID_DAYS_MAX) {
+        d->days[d->count] = (struct id_day){0};
+        return &d->days[d->count++];
+    }
+    for (size_t i = 1; i < d->count; i++)
+        at = d->days[i].day < at->day ? &d->days[i] : at;
+    return at;
+}
+
+void id_days_add(struct id_days *d, int64_t day)
+{
+    struct id_day *at = day_of(d, day);
+    if (at && d->begun && day == d->current)
+        return;
+    if (!at)
+        at = place_for(d);
+    forget(d, at);
+    at->day = day;
+    d->current = day;
+    d->begun = true;
+}
+
+static uint32_t bit_of(const struct id_range *r, const uint8_t hash[ID_HASH_SIZE], uint32_t look)
+{
+    uint32_t h[2];
+    memcpy(h, hash + (ID_HASH_SIZE - sizeof(h)), sizeof(h));
+    return (uint32_t)((uint64_t)(h[0] + look * (h[1] | 1)) * r->bits >> 32);
+}
+
+static bool range_may_have(const struct id_range *r, const uint8_t hash[ID_HASH_SIZE])
+{
+    for (uint32_t i = 0; i < LOOKS; i++) {
+        const uint32_t bit = bit_of(r, hash, i);
+        if (!(r->words[bit / 64] >> bit % 64 & 1))
+            return false;
+    }
+    return true;
+}
+
+bool id_day_may_have(const struct id_day *day, const uint8_t hash[ID_HASH_SIZE])
+{
+    size_t low = 0;
+    for (size_t high = day->count; low < high;) {
+        const size_t middle = low + (high - low) / 2;
+        if (memcmp(day->ranges[middle].last, hash, ID_HASH_SIZE) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < day->count)
+        return range_may_have(&day->ranges[low], hash);
+    return !day->learnt || day->unlearnt;
+}
+
+bool id_days_wants(const struct id_days *d, int64_t *ret_day, bool *ret_first,
+                   uint8_t ret_after[ID_HASH_SIZE])
+{
+    const struct id_day *next = NULL;
+    if (!d->begun || d->bytes + RANGE_BYTES > ID_DAYS_BYTES)
+        return false;
+    for (size_t i = 0; i < d->count; i++) {
+        const struct id_day *day = &d->days[i];
+        if (!day->learnt && day->day != d->current && (!next || day->day > next->day))
+            next = day;
+    }
+    if (!next)
+        return false;
+    *ret_day = next->day;
+    *ret_first = next->count == 0;
+    if (next->count)
+        memcpy(ret_after, next->ranges[next->count - 1].last, ID_HASH_SIZE);
+    return true;
+}
+
+static bool add_range(struct id_days *d, struct id_day *day, const uint8_t (*hashes)[ID_HASH_SIZE],
+                      size_t count)
+{
+    struct id_range r = {.bits = (uint32_t)count * BITS_AN_ID};
+    if (day->count == day->cap) {
+        const size_t cap = day->cap ? day->cap * 2 : 16;
+        struct id_range *ranges = realloc(day->ranges, cap * sizeof(*ranges));
+        if (!ranges)
+            return false;
+        day->ranges = ranges;
+        day->cap = cap;
+    }
+    r.words = calloc(1, bytes_of(&r));
+    if (!r.words)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < LOOKS; k++) {
+            const uint32_t bit = bit_of(&r, hashes[i], k);
+            r.words[bit / 64] |= UINT64_C(1) << bit % 64;
+        }
+    }
+    memcpy(r.last, hashes[count - 1], ID_HASH_SIZE);
+    day->ranges[day->count++] = r;
+    d->bytes += bytes_of(&r);
+    return true;
+}
+
+void id_days_learn(struct id_days *d, int64_t day, const uint8_t (*hashes)[ID_HASH_SIZE],
+                   size_t count)
+{
+    struct id_day *at = day_of(d, day);
+    if (!at)
+        return;
+    at->unlearnt = count > 0 && !add_range(d, at, hashes, count);
+    at->learnt = at->unlearnt || count < ID_DAYS_STEP;
+}
+
+void id_days_give_up(struct id_days *d, int64_t day)
+{
+    struct id_day *at = day_of(d, day);
+    if (at)
+        at->learnt = at->unlearnt = true;
+}
