@@ -58,7 +58,11 @@ enum err sqlite_daily(struct sqlite_storage *s, int64_t app_id, enum dict_kind k
     enum err rc = sqlite_day_get(s, app_id, kind, day, &added, err);
     if (rc)
         return rc;
-    int64_t cap = (int64_t)s->daily_values * (kind == DICT_MEMBER ? GROUP_MEMBERS_PER_VALUE : 1);
+    int64_t cap = (int64_t)s->daily_values;
+    if (kind == DICT_MEMBER)
+        cap *= GROUP_MEMBERS_PER_VALUE;
+    else if (kind == DICT_USAGE_DEVICE || kind == DICT_USAGE_PAGE)
+        cap *= USAGE_PAIRS_PER_VALUE;
     *ret_allowed = added < cap;
     if (!*ret_allowed)
         return ERR_OK;

@@ -29,6 +29,8 @@ enum dict_kind {
     DICT_MEMBER = 10,
     DICT_STACK = 11,
     DICT_STACK_DROPPED = 12, /* reports that lost one for the cap */
+    DICT_USAGE_DEVICE = 13,  /* new rows of usage_devices, */
+    DICT_USAGE_PAGE = 14,    /* of usage_pages */
 };
 
 struct dict_app {

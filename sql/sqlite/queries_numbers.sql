@@ -17,6 +17,12 @@ WHERE stack_id > ?1 AND stack_id <= ?2 AND day < ?3 AND hours <> x'';
 
 -- === usage =======================================================================================
 
+-- name: usage_device_known
+SELECT 1 FROM usage_devices WHERE app_id = ?1 AND day = ?2 AND device_id = ?3 AND os_id = ?4;
+
+-- name: usage_page_known
+SELECT 1 FROM usage_pages WHERE app_id = ?1 AND day = ?2 AND page_id = ?3 AND build_id = ?4;
+
 -- Sums stop growing at USAGE_SUM_MAX.
 -- name: usage_device_add
 INSERT INTO usage_devices (app_id, day, device_id, os_id, foreground_ms, launches)

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Clients choose weights, durations and times of use: what strangers send never makes a sum overflow,
 which would refuse what comes after it, or show less than nothing."""
+import contextlib
 import json
+import sqlite3
 
 from daemon import Daemon, SANITIZER
 
@@ -19,6 +21,26 @@ def numbers(value):
     if isinstance(value, list):
         return [n for v in value for n in numbers(v)]
     return [value] if isinstance(value, (int, float)) else []
+
+
+def usage(d, items):
+    answer = d.request('POST', '/v1/usage', json.dumps({'app': {'bundle_id': APP}, 'items': items}).encode(),
+                       {'Content-Type': 'application/json'})
+    assert answer.status == 202, answer
+
+
+def pairs():
+    """Usage is kept for ever: pairs of values that strangers mint do not make rows without end."""
+    with Daemon(env={'STALLSYM_STORAGE_DAILY_VALUES': '30'}) as d:
+        minted = [(i % 30, i // 30) for i in range(900)]
+        for again in range(2):
+            usage(d, [{'id': '%d-%d-%d' % (again, a, b), 'page': 'p%d' % a, 'app_version': 'v%d' % b,
+                       'device': 'm%d' % a, 'os_version': 'o%d' % b, 'launches': 1} for a, b in minted])
+        # The ones that were there go on, the others are not lost.
+        with contextlib.closing(sqlite3.connect(next((d.folder / 'data').glob('*.db')))) as database:
+            for table in ('usage_devices', 'usage_pages'):
+                launches = [n // 1000000 for n, in database.execute('SELECT launches FROM ' + table)]
+                assert sorted(launches) == [2] * 600 + [600], (table, len(launches), sorted(launches)[-3:])
 
 
 def main():
@@ -47,4 +69,5 @@ def main():
         assert 'level=error' not in log and 'level=warn' not in log, log[-2000:]
 
 
+pairs()
 main()
