@@ -35,6 +35,8 @@ expect '"accepted":36,'
 expect '"state":"indexed"'
 expect 'FeedStore loadItems'
 expect ' ms of 1,240 ms in '
+expect '^step_rows$'
+expect '"deadlocked":true'
 expect "closure #1 () -> () in Shop.Feed.reload(force: Swift.Bool)"
 expect '2 of 3 frames filled in'
 expect 'step_rows (in Shop) (FeedStore.m:9) \[inlined\]'
