@@ -1,7 +1,8 @@
 /*
  * What is cheap to tell is told as it is now. What has to be counted over all stacks is counted anew
  * while there are few of them; with KEPT_STACKS and more it is kept (stats_memo.h), and counted again
- * beside the requests.
+ * beside the requests. When the first count takes longer than COUNT_MS, the answer has null there,
+ * and the next one what was counted meanwhile.
  */
 #include "server/http/api.h"
 
@@ -15,6 +16,8 @@
 #define SYMBOLICATION_ROWS 100
 #define KEPT_STACKS        2000
 #define COUNTED_BYTES      ((size_t)1 << 20)
+#define COUNT_MS           1000
+#define RECOUNT_MS         30000 /* nobody waits, but who stops the daemon */
 
 static enum err print_symbolication(const struct read_tools *tools, struct jout *j,
                                     const char *bundle_id, const char *by, struct error *err)
@@ -86,6 +89,7 @@ static enum err recount_run(struct read_job *job, const struct read_tools *tools
     const struct recount *c = job->user;
     struct buf out;
     buf_init(&out, COUNTED_BYTES);
+    storage_reader_deadline(tools->storage, clock_mono_ms() + RECOUNT_MS);
     enum err rc = count_stacks(tools, c->memo, c->bundle_id, &out, err);
     buf_done(&out);
     return rc;
@@ -115,6 +119,20 @@ static void recount(const struct services *s, const char *bundle_id)
 
 /* --- the answer ----------------------------------------------------------------------------- */
 
+/* In time, or not now: *late. With `fresh` it has all the time that a request has. */
+static enum err count_in_time(struct http_request *r, const struct read_tools *tools,
+                              const char *bundle_id, bool fresh, struct buf *out, bool *late,
+                              struct error *err)
+{
+    const int64_t end_ms = clock_mono_ms() + COUNT_MS;
+    const bool bounded = !fresh && end_ms < tools->deadline_mono_ms;
+    if (bounded)
+        storage_reader_deadline(tools->storage, end_ms);
+    enum err rc = count_stacks(tools, r->services->stats, bundle_id, out, err);
+    *late = rc == ERR_LIMIT && bounded && clock_mono_ms() >= end_ms;
+    return *late ? ERR_OK : rc;
+}
+
 static enum err print_counted(struct http_request *r, const struct read_tools *tools,
                               const char *bundle_id, bool fresh, struct buf *out, struct error *err)
 {
@@ -128,11 +146,19 @@ static enum err print_counted(struct http_request *r, const struct read_tools *t
         buf_puts(out, kept);
         return ERR_OK;
     }
+    static const char NOT_YET[] = ",\"stacks\":null,\"provisional_stacks\":null,"
+                                  "\"symbolication_rate\":null,\"symbolication\":null,"
+                                  "\"counted_at\":null";
     struct buf counted;
+    bool late = false;
     buf_init(&counted, COUNTED_BYTES);
-    enum err rc = count_stacks(tools, r->services->stats, bundle_id, &counted, err);
+    enum err rc = count_in_time(r, tools, bundle_id, fresh, &counted, &late, err);
+    if (late) {
+        stats_memo_put(r->services->stats, bundle_id, clock_mono_ms(), NOT_YET);
+        recount(r->services, bundle_id);
+    }
     if (rc == ERR_OK)
-        buf_puts(out, counted.data);
+        buf_puts(out, late ? NOT_YET : counted.data);
     buf_done(&counted);
     return rc;
 }

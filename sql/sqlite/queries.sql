@@ -888,7 +888,7 @@ WHERE ?1 IS NOT NULL;
 SELECT (SELECT count(*) FROM cluster_totals WHERE count > 0)
 WHERE ?1 IS NULL
 UNION ALL
-SELECT (SELECT count(*) FROM clusters c JOIN cluster_totals t ON t.cluster_id = c.id
+SELECT (SELECT count(*) FROM cluster_totals t CROSS JOIN clusters c ON c.id = t.cluster_id
         WHERE t.count > 0 AND c.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
 WHERE ?1 IS NOT NULL;
 
