@@ -218,7 +218,7 @@ int main(int argc, char **argv)
         load_die("usage: bench_growth STALLSYMD [--stored N,N...] [--batches N] [--indexes N] "
                  "[--gigabytes G] --symbols FILE...");
     load_app_read(&b.app, files);
-    stand_raise(&st, b.program, &b.app);
+    stand_raise_old(&st, b.program, &b.app, STORED_DAYS);
     run_growth(&b, &st);
     run_start(&b, &st);
     stand_drop(&st);

@@ -20,7 +20,7 @@ void load_app_read(struct load_app *app, char *const *files)
     load_images_read(&app->images, files, app->file_count);
 }
 
-/* A daemon with the indexes of all files but one (NULL: of all), and the image sets. */
+/* A daemon with the indexes of all files but one (NULL: of all). */
 static void raise_with(struct stand *st, const char *program, const struct load_app *app,
                        const char *without)
 {
@@ -34,6 +34,17 @@ static void raise_with(struct stand *st, const char *program, const struct load_
         if (app->files[i] != without)
             load_upload(st->daemon.port, app->files[i]);
     }
+}
+
+static void warm_up(struct stand *st)
+{
+    st->warm = load_make(&st->plan, LOAD_POOL / LOAD_REPORTS, LOAD_IMAGES_NAMED, -1);
+    load_send(st->daemon.port, &st->warm, 0);
+    load_settle(st->daemon.port);
+}
+
+static void send_sets(struct stand *st)
+{
     st->sets = load_make(&st->plan, LOAD_SETS, LOAD_IMAGES_DEFINE, -1);
     load_send(st->daemon.port, &st->sets, 0);
 }
@@ -41,14 +52,30 @@ static void raise_with(struct stand *st, const char *program, const struct load_
 void stand_raise_late(struct stand *st, const char *program, const struct load_app *app)
 {
     raise_with(st, program, app, app->images.items[0].file);
+    send_sets(st);
 }
 
 void stand_raise(struct stand *st, const char *program, const struct load_app *app)
 {
     raise_with(st, program, app, NULL);
-    st->warm = load_make(&st->plan, LOAD_POOL / LOAD_REPORTS, LOAD_IMAGES_NAMED, -1);
-    load_send(st->daemon.port, &st->warm, 0);
-    load_settle(st->daemon.port);
+    send_sets(st);
+    warm_up(st);
+}
+
+void stand_raise_old(struct stand *st, const char *program, const struct load_app *app, int days)
+{
+    raise_with(st, program, app, NULL);
+    load_daemon_end(&st->daemon);
+    char path[400];
+    snprintf(path, sizeof(path), "%s/stallsym.db", st->daemon.data);
+    struct load_storage *s = load_storage_open(path, false);
+    st->plan.now_ms = clock_wall_ms() - days * CLOCK_DAY_MS;
+    st->sets = load_make(&st->plan, LOAD_SETS, LOAD_IMAGES_DEFINE, -1);
+    load_storage_apply(s, &st->sets, 1, st->plan.now_ms);
+    st->plan.now_ms = 0;
+    load_storage_close(s);
+    load_daemon_again(&st->daemon, program);
+    warm_up(st);
 }
 
 static void expect(const char *what, uint64_t is, uint64_t wanted)

@@ -36,6 +36,8 @@ struct stand {
 void load_app_read(struct load_app *app, char *const *files);
 
 void stand_raise(struct stand *st, const char *program, const struct load_app *app);
+/* The first reports came so many days ago: ids of reports are kept since then. */
+void stand_raise_old(struct stand *st, const char *program, const struct load_app *app, int days);
 /* Without the index of the largest image, and with no stacks but those that the sets came with. */
 void stand_raise_late(struct stand *st, const char *program, const struct load_app *app);
 void stand_check(const struct stand *st);
