@@ -252,6 +252,8 @@ def killed_in_between():
             receiver.plan['/all'] = [200]
         d.start()
         wait_for(lambda: receiver.taken('/all'), why=receiver.got)
+        # Killed before it is noted as sent it would go again.
+        wait_for(lambda: d.get('/v1/alerts/deliveries?state=sent&bundle_id=' + APP)['items'])
         d.restart(signal.SIGKILL)
         time.sleep(0.7)
         assert len(receiver.taken('/all')) == 1, receiver.got
