@@ -24,12 +24,13 @@
 #include "tests/bench/load_client.h"
 #include "tests/bench/load_stand.h"
 
-#define P10_SHARE  0.7
-#define P10_GOAL   100.0
-#define P11_GOAL   256.0
-#define P11_BODIES 200 /* sent between two looks at the memory */
-#define P12_GOAL   30000.0
-#define RESOLVED   "stallsym_stacks_resolved_total"
+#define P10_SHARE    0.7
+#define P10_GOAL     100.0
+#define P11_GOAL     256.0
+#define P11_BODIES   200 /* sent between two looks at the memory */
+#define P12_GOAL     30000.0
+#define P12_QUIET_NS INT64_C(2000000000)
+#define RESOLVED     "stallsym_stacks_resolved_total"
 
 struct bench {
     const char *program;
@@ -196,13 +197,14 @@ static void *send_late(void *arg)
 static double late_rate(struct late_upload *u, double before, double *ret_count)
 {
     pthread_t thread;
-    double first = 0;
+    double first = before;
     double last = before;
     int64_t first_ns = 0;
     int64_t last_ns = 0;
     if (pthread_create(&thread, NULL, send_late, u) != 0)
         load_die("no thread");
-    for (int64_t now = clock_mono_ns(); !u->done || now - last_ns < INT64_C(500000000);
+    /* `quiet_ns`: since when there is nothing to be seen of the upload. */
+    for (int64_t now = clock_mono_ns(), quiet_ns = now; now - quiet_ns < P12_QUIET_NS;
          now = clock_mono_ns()) {
         const double resolved = load_metric(u->port, RESOLVED);
         if (resolved != last && !first_ns) {
@@ -210,11 +212,14 @@ static double late_rate(struct late_upload *u, double before, double *ret_count)
             first_ns = now;
         }
         last_ns = resolved != last ? now : last_ns;
+        quiet_ns = resolved != last || !u->done ? now : quiet_ns;
         last = resolved;
         usleep(10000);
     }
     pthread_join(thread, NULL);
     *ret_count = last - before;
+    if (last_ns == first_ns)
+        load_die("P12: too few stacks were resolved anew");
     return (last - first) / ((double)(last_ns - first_ns) / 1e9);
 }
 
