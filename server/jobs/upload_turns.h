@@ -1,11 +1,12 @@
 /*
  * upload_turns - whose symbol upload is next.
  *
- * Purpose: one child works at a time, and one file may keep it for [symbols] child_wall_s. So apps take
- * turns: whoever queues a thousand files waits behind nobody but makes nobody wait for more than one.
+ * Purpose: one child works at a time, and one file may keep it for [symbols] child_wall_s. So apps
+ * take turns: whoever queues a thousand files makes nobody wait for more than one of them.
  *
- * Invariants: of the app that was served longest ago (or never) the oldest upload is next, of one app
- * those behind the one that failed last go first. Apps are told apart by hash; few may share a turn.
+ * Invariants: of the app that was served longest ago (or never) the oldest upload is next; of the
+ * app whose upload failed last those behind that one go first. Apps are told apart by hash; few may
+ * share a turn.
  *
  * Threads: one owner. Memory: a value; all zeros: nobody was served.
  */

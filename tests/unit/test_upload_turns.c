@@ -32,4 +32,19 @@ START_TEST(what_failed_lets_others_pass)
 }
 END_TEST
 
-UNIT_MAIN("upload_turns", apps_take_turns, what_failed_lets_others_pass)
+/* What failed is no reason for others to be out of order: the oldest would wait for ever behind those
+ * that keep coming. */
+START_TEST(what_failed_is_its_own_app_s_matter)
+{
+    static struct upload_turns t;
+    const struct upload_waiting w[] = {{3, "b"}, {5, "a"}, {6, "a"}, {9, "b"}};
+    ck_assert_uint_eq(upload_turns_take(&t, w + 1, 2, 0), 5);
+    ck_assert_uint_eq(upload_turns_take(&t, w, 4, 5), 3);
+    ck_assert_uint_eq(upload_turns_take(&t, w + 1, 3, 5), 6);
+    const struct upload_waiting gone[] = {{4, "a"}, {7, "a"}}; /* 5 is indexed by now */
+    ck_assert_uint_eq(upload_turns_take(&t, gone, 2, 5), 4);
+}
+END_TEST
+
+UNIT_MAIN("upload_turns", apps_take_turns, what_failed_lets_others_pass,
+          what_failed_is_its_own_app_s_matter)
