@@ -1,7 +1,7 @@
 /*
- * What is cheap to tell is told as it is now. What has to be counted over all stacks is counted anew
- * while there are few of them; with KEPT_STACKS and more it is kept (stats_memo.h), and counted again
- * beside the requests. When the first count takes longer than COUNT_MS, the answer has null there,
+ * What is cheap to tell is told as it is now. What has to be counted over all stacks is counted
+ * anew while there are few of them; with KEPT_STACKS and more it is kept (stats_memo.h), and counted
+ * again beside the requests. When the first count takes longer than COUNT_MS, the answer has null there,
  * and the next one what was counted meanwhile.
  */
 #include "server/http/api.h"
@@ -41,7 +41,7 @@ static enum err print_symbolication(const struct read_tools *tools, struct jout 
     return rc;
 }
 
-/* Members of the answer, a comma before each, into an empty buffer; kept when it took long. */
+/* Members of the answer, a comma before each, into an empty buffer; kept when there are many. */
 static enum err count_stacks(const struct read_tools *tools, struct stats_memo *memo,
                              const char *bundle_id, struct buf *out, struct error *err)
 {
@@ -66,6 +66,8 @@ static enum err count_stacks(const struct read_tools *tools, struct stats_memo *
         rc = error_set(err, ERR_NO_MEMORY, "no memory for an answer");
     if (rc == ERR_OK && t.stacks >= KEPT_STACKS)
         stats_memo_put(memo, bundle_id, mono_ms, out->data);
+    else if (rc == ERR_OK)
+        stats_memo_forget(memo, bundle_id, mono_ms);
     return rc;
 }
 
@@ -149,12 +151,13 @@ static enum err print_counted(struct http_request *r, const struct read_tools *t
     static const char NOT_YET[] = ",\"stacks\":null,\"provisional_stacks\":null,"
                                   "\"symbolication_rate\":null,\"symbolication\":null,"
                                   "\"counted_at\":null";
+    const int64_t began_ms = clock_mono_ms();
     struct buf counted;
     bool late = false;
     buf_init(&counted, COUNTED_BYTES);
     enum err rc = count_in_time(r, tools, bundle_id, fresh, &counted, &late, err);
     if (late) {
-        stats_memo_put(r->services->stats, bundle_id, clock_mono_ms(), NOT_YET);
+        stats_memo_put(r->services->stats, bundle_id, began_ms, NOT_YET);
         recount(r->services, bundle_id);
     }
     if (rc == ERR_OK)

@@ -1,6 +1,7 @@
 #include "server/http/stats_memo.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,12 @@ enum stats_age stats_memo_get(struct stats_memo *m, const char *bundle_id, int64
     return age;
 }
 
+/* What was counted then is behind what is there. */
+static bool is_behind(const struct entry *there, int64_t mono_ms)
+{
+    return there && there->counted_ms > mono_ms;
+}
+
 /* The entry of the key, a free one, or the oldest. */
 static struct entry *place_of(struct stats_memo *m, const char *key)
 {
@@ -88,13 +95,22 @@ void stats_memo_put(struct stats_memo *m, const char *bundle_id, int64_t mono_ms
                          .text = strdup(text),
                          .counted_ms = mono_ms,
                          .due_ms = mono_ms + STATS_FRESH_MS};
-    if (!made.key || !made.text) {
-        drop(&made);
-        return;
-    }
     pthread_mutex_lock(&m->lock);
-    struct entry *e = place_of(m, made.key);
-    drop(e);
-    *e = made;
+    if (made.key && made.text && !is_behind(find(m, made.key), mono_ms)) {
+        struct entry *e = place_of(m, made.key);
+        const struct entry old = *e;
+        *e = made;
+        made = old;
+    }
+    pthread_mutex_unlock(&m->lock);
+    drop(&made);
+}
+
+void stats_memo_forget(struct stats_memo *m, const char *bundle_id, int64_t mono_ms)
+{
+    pthread_mutex_lock(&m->lock);
+    struct entry *e = find(m, bundle_id ? bundle_id : "");
+    if (e && !is_behind(e, mono_ms))
+        drop(e);
     pthread_mutex_unlock(&m->lock);
 }

@@ -2,11 +2,12 @@
  * stats_memo - what /v1/stats counted over all stacks, kept for a while.
  *
  * Purpose: with many stacks that counting takes seconds, and dashboards ask again and again. An
- * answer may be told for STATS_FRESH_MS; then the first who asks still gets it and is told to have it
- * counted anew (STATS_DUE), for the next one; after STATS_KEPT_MS nobody gets it any more.
+ * answer may be told for STATS_FRESH_MS; then the first who asks still gets it and is told to have
+ * it counted anew (STATS_DUE), for the next one; after STATS_KEPT_MS nobody gets it any more.
  *
  * Invariants: at most STATS_ENTRIES_MAX are kept, the oldest goes. When a new count does not come,
- * another one is due after STATS_FRESH_MS.
+ * another one is due after STATS_FRESH_MS. Of several counts the one that began last stands,
+ * whichever is ready first.
  *
  * Threads: any. Memory: stats_memo_new/stats_memo_free.
  */
@@ -31,7 +32,9 @@ void stats_memo_free(struct stats_memo *m);
 /* Of an app, NULL: of all. *ret is a copy in the arena, untouched for STATS_NONE. */
 enum stats_age stats_memo_get(struct stats_memo *m, const char *bundle_id, int64_t mono_ms,
                               struct arena *arena, const char **ret);
-/* Without memory nothing is kept. */
+/* `mono_ms`: when it began to be counted. Without memory it is not kept. */
 void stats_memo_put(struct stats_memo *m, const char *bundle_id, int64_t mono_ms, const char *text);
+/* By a count that began then there is nothing worth keeping any more. */
+void stats_memo_forget(struct stats_memo *m, const char *bundle_id, int64_t mono_ms);
 
 #endif

@@ -59,6 +59,7 @@ START_TEST(many_are_kept_for_a_while)
     ck_assert_int_eq(stat_of("/v1/stats?bundle_id=com.a&fresh=true", "stacks"), MANY + 1);
     ck_assert_int_eq(stat_of("/v1/stats?bundle_id=com.a", "stacks"), MANY + 1);
     /* Who asks after a minute has the next one counted. */
+    stats_memo_forget(http_fixture.services.stats, "com.a", INT64_MAX);
     stats_memo_put(http_fixture.services.stats, "com.a", clock_mono_ms() - STATS_FRESH_MS,
                    ",\"stacks\":7");
     ck_assert_int_eq(stat_of("/v1/stats?bundle_id=com.a", "stacks"), 7);
@@ -70,4 +71,24 @@ START_TEST(many_are_kept_for_a_while)
 }
 END_TEST
 
-UNIT_MAIN("api_stats", few_stacks_are_counted_each_time, many_are_kept_for_a_while)
+/* There were many; retention left few, and the next count says so to those behind it. */
+START_TEST(what_was_kept_goes_with_the_stacks)
+{
+    static const char KEPT[] = ",\"stacks\":300000";
+    http_fixture_start(&http_fixture);
+    post_stacks(0, 3);
+    stats_memo_put(http_fixture.services.stats, "com.a", clock_mono_ms(), KEPT);
+    ck_assert_int_eq(stat_of("/v1/stats?bundle_id=com.a&fresh=true", "stacks"), 3);
+    ck_assert_int_eq(stat_of("/v1/stats?bundle_id=com.a", "stacks"), 3);
+    stats_memo_put(http_fixture.services.stats, "com.a", clock_mono_ms() - STATS_FRESH_MS, KEPT);
+    ck_assert_int_eq(stat_of("/v1/stats?bundle_id=com.a", "stacks"), 300000);
+    int looks = 0;
+    while (stat_of("/v1/stats?bundle_id=com.a", "stacks") == 300000 && looks++ < 500)
+        usleep(10000);
+    ck_assert_int_eq(http_number("stacks"), 3);
+    http_stop();
+}
+END_TEST
+
+UNIT_MAIN("api_stats", what_was_kept_goes_with_the_stacks, few_stacks_are_counted_each_time,
+          many_are_kept_for_a_while)

@@ -1,3 +1,4 @@
+/* Covers: server/http/stats_memo.c */
 #include "server/http/stats_memo.h"
 
 #include <stdio.h>
@@ -68,4 +69,24 @@ START_TEST(the_oldest_goes)
 }
 END_TEST
 
-UNIT_MAIN("stats_memo", an_answer_ages, the_oldest_goes)
+/* Two count at once; what began last is what stands. */
+START_TEST(an_older_count_replaces_none)
+{
+    begin();
+    stats_memo_put(memo, "a", 20, "new");
+    stats_memo_put(memo, "a", 10, "old");
+    ck_assert_int_eq(get("a", 30), STATS_FRESH);
+    ck_assert_str_eq(text, "new");
+    stats_memo_forget(memo, "a", 10);
+    stats_memo_forget(memo, "b", 30);
+    ck_assert_int_eq(get("a", 30), STATS_FRESH);
+    stats_memo_forget(memo, "a", 30);
+    ck_assert_int_eq(get("a", 30), STATS_NONE);
+    stats_memo_put(memo, NULL, 10, "all");
+    stats_memo_forget(memo, NULL, 10);
+    ck_assert_int_eq(get(NULL, 30), STATS_NONE);
+    end();
+}
+END_TEST
+
+UNIT_MAIN("stats_memo", an_answer_ages, the_oldest_goes, an_older_count_replaces_none)
