@@ -5,9 +5,10 @@
  * `ts=2026-… level=info msg="upload indexed" upload=7 slices=2`.
  *
  * Invariants: one write(2) a line, at most 4 KB, control characters in values replaced by '?', so
- * no value can forge a line. Whoever reads the lines and does not keep up holds nobody up: lines that
- * find no room after LOG_WAIT_MS are dropped, and the next one that does says how many. Never bodies, tokens or client addresses (callers' duty). Values that
- * strangers chose go through `log_quote()`.
+ * no value can forge a line. Whoever reads the lines and does not keep up holds nobody up: lines
+ * that find no room after LOG_WAIT_MS are dropped, and the next one that does says how many. Never
+ * bodies, tokens or client addresses (callers' duty). Values that strangers chose go through
+ * `log_quote()`.
  *
  * Threads: any, one line after the other. Memory: none.
  */

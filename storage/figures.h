@@ -5,10 +5,10 @@
  * which reports come, and moving a stack from one cluster to another and back, leave no trace.
  *
  * Invariants: weights are millionths of a report, 1 to FIGURES_WEIGHT_MAX; durations that enter a
- * sum are 0 to FIGURES_DURATION_MAX ms (what a report said is stored as it is), and a weight adds no
- * more than FIGURES_ABOVE_MAX to one: clients choose both, and no sum may come near 2^63 by fewer than
- * 900 million reports. A report without a duration adds no stall time and is in no percentile.
- * Sums of sums stop growing at FIGURES_SUM_MAX.
+ * sum are 0 to FIGURES_DURATION_MAX ms (what a report said is stored as it is), and a weight adds
+ * no more than FIGURES_ABOVE_MAX to one: clients choose both, and no sum may come near 2^63 by
+ * fewer than 900 million reports. A report without a duration adds no stall time and is in no
+ * percentile. Sums of sums stop growing at FIGURES_SUM_MAX.
  *
  * Threads: values. Memory: the histogram's (figures_done).
  */

@@ -3,12 +3,12 @@
  *
  * Purpose: ids are remembered by day of receipt (report_ids), as long as reports are kept, and one
  * that comes is compared with those of all days: the server's clock may have been wrong. Of a day
- * that gets no more ids it is learnt here, in memory, which ids it may have, so that a look into the
- * database is saved where the answer is no: a month costs as much as an hour.
+ * that gets no more ids it is learnt here, in memory, which ids it may have, so that a look into
+ * the database is saved where the answer is no: a month costs as much as an hour.
  *
  * Invariants: never no for an id that the day has. Rarely yes for one that it has not; always yes
- * where nothing is learnt (yet). A day that gets an id is no longer known. Bounded: ID_DAYS_BYTES,
- * the newest days first.
+ * where nothing is learnt (yet). A day that gets an id is no longer known. Bounded: ID_DAYS_BYTES;
+ * of the days that are not known yet the newest is learnt first.
  *
  * Threads: one owner. Memory: id_days_done; zeros are an empty one.
  */

@@ -53,8 +53,8 @@ enum err read_alert_regressions(struct storage_reader *r, uint64_t after_id, siz
                                 size_t *ret_count, struct error *err);
 
 /* Open clusters that no alert has announced, symbolicated and shown, that began since then, did not
- * grow out of others, and have at least so many reports; by when they began, then id. `after_id`: of those
- * that began at `since_ms` itself the ones above it. */
+ * grow out of others, and have at least so many reports; by when they began, then id. `after_id`:
+ * of those that began at `since_ms` itself the ones above it. */
 enum err read_alert_new_clusters(struct storage_reader *r, int64_t since_ms, uint64_t after_id,
                                  uint64_t min_count, size_t limit, struct arena *arena,
                                  struct alert_cluster **ret, size_t *ret_count, struct error *err);

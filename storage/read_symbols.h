@@ -1,8 +1,8 @@
 /*
  * read_symbols - questions about the symbol store beside storage_read.h's.
  *
- * Purpose: what the indexer's thread looks after: UUIDs queued for a refit or whose stacks are to be
- * turned back, objects that nobody needs any more, uploads in pieces; protected builds.
+ * Purpose: what the indexer's thread looks after: UUIDs queued for a refit or whose stacks are to
+ * be turned back, objects that nobody needs any more, uploads in pieces; protected builds.
  *
  * Invariants: as storage_read.h says. Threads, memory: so, too.
  */

@@ -3,10 +3,10 @@
  *
  * Purpose: series for charts, with a point for every day, hour or week, reports or not.
  *
- * Invariants: groups are ordered by their weighted counts, largest first; what is beyond the cap is one group
- * more, "(other)". The points of a series add up to its total. Days and weeks of builds and kinds
- * are kept for ever, hours of them for HOURS_DAYS; what else is asked for comes from raw reports,
- * inside their retention: `scope` says so.
+ * Invariants: groups are ordered by their weighted counts, largest first; what is beyond the cap is
+ * one group more, "(other)". The points of a series add up to its total. Days and weeks of builds
+ * and kinds are kept for ever, hours of them for HOURS_DAYS; what else is asked for comes from raw
+ * reports, inside their retention: `scope` says so.
  *
  * Threads, memory: as storage_read.h says.
  */

@@ -154,8 +154,8 @@ static enum err sqlite_checkpoint(struct storage *base, bool truncate, uint64_t 
     return rc;
 }
 
-/* A log that is shorter than it was: another program may have emptied it in order, or all of it is in
- * the file by now; else pages are missing for good. With checkpoint_lock. */
+/* A log that is shorter than it was: another program may have emptied it in order, or all of it is
+ * in the file by now; else pages are missing for good. With checkpoint_lock. */
 static enum sqlite_files_state begin_log_anew(struct sqlite_storage *s)
 {
     int rc = sqlite3_wal_checkpoint_v2(s->checkpoint_conn.db, NULL, SQLITE_CHECKPOINT_TRUNCATE,

@@ -29,8 +29,8 @@ enum err sqlite_key_root(struct sqlite_storage *s, int64_t app_id, const uint8_t
 
 #define CLUSTER_MEMO 256
 
-/* Clusters that one op found, by key. The stacks of a key mostly show the same: then there is nothing
- * to be written. All zeros: empty. */
+/* Clusters that one op found, by key. The stacks of a key mostly show the same: then there is
+ * nothing to be written. All zeros: empty. */
 struct cluster_memo {
     struct {
         int64_t app_id, id;
@@ -51,8 +51,7 @@ struct cluster_move {
     const struct figures *figures;
     const struct tally *tally;
     int64_t first_ms, last_ms;
-    int64_t
-        stacks; /* that move, of those with reports; 0: reports come or go, and no stack moves */
+    int64_t stacks; /* with reports, that move; 0: reports come or go, and no stack moves */
 };
 enum err sqlite_cluster_move(struct sqlite_storage *s, const struct cluster_move *m,
                              struct error *err);

@@ -1,15 +1,16 @@
 /*
  * sqlite_files - are the files that are open still those that have the names?
  *
- * Purpose: SQLite goes on writing to a database or a write-ahead log that somebody moved, removed or
- * cut meanwhile, and says that it is on disk; the next start finds nothing of it. A look before each
- * group and each commit finds that, so that nothing is answered for that is lost.
+ * Purpose: SQLite goes on writing to a database or a write-ahead log that somebody moved, removed
+ * or cut meanwhile, and says that it is on disk; the next start finds nothing of it. A look before
+ * each group and each commit finds that, so that nothing is answered for that is lost.
  *
- * Invariants: without such a hand every look says ERR_OK. What was moved is well again once it is back.
- * A log that was cut stays so until the program is started anew: frames of it are missing, and a
- * checkpoint would copy what is there in their place.
+ * Invariants: without such a hand every look says FILES_OK. What was moved is well again once it is
+ * back. A log that was cut stays so until the program is started anew: frames of it are missing,
+ * and a checkpoint would copy what is there in their place.
  *
- * Threads: any; a look reads what sqlite_files_note() wrote, before there were others. Memory: none.
+ * Threads: any; a look reads what sqlite_files_note() wrote, before there were others. Memory:
+ * none.
  */
 #ifndef STALLSYM_STORAGE_SQLITE_FILES_H
 #define STALLSYM_STORAGE_SQLITE_FILES_H

@@ -1,9 +1,9 @@
 /*
  * sqlite_moves - stacks that go from cluster to cluster, folded and written once an op.
  *
- * Purpose: a symbol file that comes late sends the stacks of one provisional cluster to one other, by
- * the hundred. What they take with them (totals, tally, roll-ups) meets here by the two clusters, so
- * that their rows are rewritten once an op and not once a stack.
+ * Purpose: a symbol file that comes late sends the stacks of one provisional cluster to one other,
+ * by the hundred. What they take with them (totals, tally, roll-ups) meets here by the two
+ * clusters, so that their rows are rewritten once an op and not once a stack.
  *
  * Invariants: the stacks' rows point to where they go before moves_write(), and nothing of the op
  * reads sums of clusters before it. A stack moves once an op.

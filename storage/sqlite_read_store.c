@@ -1,4 +1,5 @@
-/* Reads about the symbol store: refits, stacks to turn back, idle objects, protected builds, uploads in pieces. */
+/* Reads about the symbol store: refits, stacks to turn back, idle objects, protected builds,
+ * uploads in pieces. */
 #include "storage/sqlite_read.h"
 
 static bool fill_refit(sqlite3_stmt *st, struct arena *arena, void *row)

@@ -49,7 +49,7 @@ enum err sqlite_rolled_limits(struct sqlite_storage *s, struct rolled_limits *re
 enum err sqlite_rollup(struct sqlite_storage *s, struct error *err);
 /* The same when there are more than `rollup_lag`. */
 enum err sqlite_rollup_due(struct sqlite_storage *s, struct error *err);
-/* What stacks of one cluster (0: none, nothing to take) have in the roll-ups and take to another. */
+/* What stacks of one cluster (0: none) have in the roll-ups and take to another. */
 struct rollup_move {
     int64_t from, to;
     struct cube cube;       /* of their counters; rollup_move_done() */

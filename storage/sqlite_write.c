@@ -105,7 +105,7 @@ enum err sqlite_read_days(struct sqlite_storage *s, struct error *err)
     return rc;
 }
 
-/* A step of what there is to learn about ids, after a commit; it does not fail what is committed. */
+/* A step of what there is to learn about ids; after a commit, which it does not fail. */
 static void learn_ids(struct sqlite_storage *s)
 {
     uint8_t hashes[ID_DAYS_STEP][ID_HASH_SIZE];

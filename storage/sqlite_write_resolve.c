@@ -46,8 +46,8 @@ static void note_left(struct op_state *o, int64_t cluster_id)
         o->left[o->left_count++] = cluster_id;
 }
 
-/* Sums follow the stacks. Clusters at the end, so that one that a stack leaves and another one joins
- * lives on. */
+/* Sums follow the stacks. Clusters at the end, so that one that a stack leaves and another one
+ * joins lives on. */
 static enum err op_state_end(struct op_state *o, struct sqlite_storage *s, enum err rc,
                              struct error *err)
 {

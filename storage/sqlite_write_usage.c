@@ -1,6 +1,6 @@
-/* WRITE_USAGE: items fold into the day's rows of their pairs of values. The rows are kept for ever, and
- * strangers choose the pairs: a day brings an app so many new ones, what is above has "(other)" for
- * both values. */
+/* WRITE_USAGE: items fold into the day's rows of their pairs of values. The rows are kept for ever,
+ * and strangers choose the pairs: a day brings an app so many new ones, what is above has "(other)"
+ * for both values. */
 #include "base/clock.h"
 #include "storage/op_usage.h"
 #include "storage/sqlite_dict.h"

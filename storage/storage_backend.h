@@ -33,7 +33,7 @@
 /* Members of slide groups an app may bring a day, for each of its daily values: one new OS build has
  * as many as a process has system images. */
 #define GROUP_MEMBERS_PER_VALUE 16
-/* New pairs of values that usage of an app may bring a day, for each daily value; above: "(other)". */
+/* New pairs of values that usage of an app may bring a day, for each of its daily values. */
 #define USAGE_PAIRS_PER_VALUE 20
 
 struct storage_backend;

@@ -2,8 +2,8 @@
 
 /* --- template arguments ------------------------------------------------------------------------ */
 
-/* What the parameter is, where its argument does not tell: a concept, a type, a template. It is read
- * and not shown. */
+/* What the parameter is, where its argument does not tell: a concept, a type, a template. It is
+ * read and not shown. */
 static bool skip_param_decl(struct cxx_parser *s)
 {
     bool good = ++s->depth <= CXX_DEPTH_MAX;
@@ -304,8 +304,8 @@ static uint16_t parse_member_pointer(struct cxx_parser *s)
     return type ? cxx_make(s, CXX_MEMBER, class, type) : 0;
 }
 
-/* A compiler's own type, "u6__fp16", or what it makes of one, "u20__remove_reference_tIRiE"; the u is
- * read. */
+/* A compiler's own type, "u6__fp16", or what it makes of one, "u20__remove_reference_tIRiE"; the u
+ * is read. */
 static uint16_t parse_vendor_type(struct cxx_parser *s)
 {
     uint16_t name = cxx_parse_source_name(s);

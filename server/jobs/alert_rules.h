@@ -75,8 +75,8 @@ struct alert_fault {
     char reason[200];
 };
 
-/* ERR_FORMAT: no JSON (see json_text.h, as other errors). ERR_INVALID: *fault says what. `before`: where masked values
- * come from, NULL. */
+/* ERR_FORMAT: no JSON (see json_text.h, as other errors). ERR_INVALID: *fault says what. `before`:
+ * where masked values come from, NULL. */
 enum err alert_rules_read(const char *text, size_t len, const struct alert_rules *before,
                           struct arena *arena, struct alert_rules *ret, struct alert_fault *fault,
                           struct error *err);

@@ -96,7 +96,7 @@ void alerts_free(struct alerts *a)
     free(a);
 }
 
-/* --- causes that were judged -------------------------------------------------------------------- */
+/* --- causes that were judged ------------------------------------------------------------------ */
 
 static uint64_t cause_of(enum alert_kind kind, const char *bundle_id, uint64_t cluster_id,
                          const char *subject)
@@ -257,8 +257,8 @@ static enum err page_of_new(struct look *l, uint64_t least, bool *ret_more, stru
     return rc;
 }
 
-/* Those that no rule is for stay new for days, however many: they are passed over page by page, look
- * by look, and then from the first one on again. */
+/* Those that no rule is for stay new for days, however many: they are passed over page by page,
+ * look by look, and then from the first one on again. */
 static enum err look_for_new_clusters(struct look *l, struct error *err)
 {
     struct alerts *a = l->a;

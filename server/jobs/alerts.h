@@ -11,9 +11,9 @@
  *   - UUIDs that many reports wait for, each once.
  *
  * Invariants: at most one alert of a cause in its window, which the writer judges. However many
- * causes one app brings, and whether a rule is for them or not, those of others get their turn: an app
- * has a share of each look, what was judged is not looked at again, and a look goes on where the one
- * before has ended. Time is a parameter.
+ * causes one app brings, and whether a rule is for them or not, those of others get their turn: an
+ * app has a share of each look, what was judged is not looked at again, and a look goes on where
+ * the one before has ended. Time is a parameter.
  *
  * Threads: one at a time (housekeeping's). Memory: alerts_new/alerts_free.
  */

@@ -12,8 +12,9 @@
  *   3. the upload becomes INDEXED, with its slices, and in the same transaction a first chunk of the
  *      stacks that slipped in between, and a note if there may be more;
  *   4. what is left of those, in chunks; the last one takes the note away.
- * A crash before 3 does all of it again, which changes nothing twice; notes (read_turn_backs) are looked
- * for at each turn. The writer's bell rings the resolver after each commit that made stacks pending.
+ * A crash before 3 does all of it again, which changes nothing twice; notes (read_turn_backs) are
+ * looked for at each turn. The writer's bell rings the resolver after each commit that made stacks
+ * pending.
  *
  * Ends. Whatever the child does the upload ends INDEXED or FAILED with a reason (index_upload.h). What
  * stays queued lets those behind it have their turn, then it is tried again, so that one holds nobody
@@ -173,8 +174,8 @@ static enum err note_damage(void *ctx, const struct uuid *uuid, struct error *er
 }
 
 /* Files first, then stacks, then the database, which notes the UUID for the stacks that slipped in
- * between; as with an upload. Stacks that were resolved with an index that is lost keep what it said; those of one that was
- * damaged are resolved anew, once there is another. */
+ * between; as with an upload. Stacks that were resolved with an index that is lost keep what it
+ * said; those of one that was damaged are resolved anew, once there is another. */
 static enum err refit(struct indexer *x, const struct refit_row *row, struct error *err)
 {
     const struct index_refit in = {.reader = x->reader,
@@ -278,7 +279,7 @@ static enum err upload_next(struct indexer *x, bool *ret_more, struct error *err
     if (*ret_more) {
         rc = index_upload_run(&x->upload, id, err);
         if (rc == ERR_OK)
-            turn_back(x);
+            (void)turn_back(x); /* the next round looks again */
         if (rc == ERR_OK)
             waiters_call(&x->waiters, id, ERR_OK);
     }

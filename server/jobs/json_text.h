@@ -2,12 +2,12 @@
  * json_text - texts that become JSON trees: the one place where jansson reads.
  *
  * Purpose: loads a body or a line (strict: duplicate keys, lone surrogates, invalid UTF-8, trailing
- * bytes are refused; a NUL in a text is not: who reads the text refuses it, by its place; integers of
- * 64 bits unsigned are kept by turning them into hexadecimal strings). What is in it is read by
+ * bytes are refused; a NUL in a text is not: who reads the text refuses it, by its place; integers
+ * of 64 bits unsigned are kept by turning them into hexadecimal strings). What is in it is read by
  * json_fields.h.
  *
- * Invariants: what is loaded is what was written. jansson alone goes on without a byte of a text that
- * it had no memory for; `make lint` sees that nobody else calls it to load.
+ * Invariants: what is loaded is what was written. jansson alone goes on without a byte of a text
+ * that it had no memory for; `make lint` sees that nobody else calls it to load.
  *
  * Threads: one body, one thread. Memory: the caller's.
  */

@@ -55,7 +55,7 @@
     X(DATABASE_DAMAGED, gauge, "stallsym_database_damaged", "1: a damaged page was met")           \
     X(DATABASE_UNREADABLE, gauge, "stallsym_database_unreadable", "1: a page could not be read")   \
     X(CHECKPOINT_FAILING, gauge, "stallsym_checkpoint_failing", "1: the last checkpoint failed")   \
-    X(COMMITS_SLOW, gauge, "stallsym_commits_slow", "1: the last commit took a second or more")    \
+    X(COMMITS_SLOW, gauge, "stallsym_commits_slow", "1: commits take a second or more")            \
     X(STORE_FAILING, gauge, "stallsym_symbol_store_failing", "1: symbol files cannot be written")  \
     X(SLICES_INDEXED, counter, "stallsym_slices_indexed_total", "index files written")             \
     X(OBJECT_FILES, gauge, "stallsym_object_files", "object files kept")                           \

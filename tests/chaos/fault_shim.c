@@ -3,9 +3,9 @@
  *
  * Purpose: makes chosen calls fail in the process whose environment names a control file
  * (STALLSYM_FAULTS), while it runs: I/O errors by path and kind of call, writes that take a part, a
- * slow disk, no descriptors, no memory at the n-th allocation, a clock that jumps. And it notes how far
- * the write-ahead log was synced, which is what a power cut leaves of it. tests/chaos/shim.py writes
- * the file and reads what was hit.
+ * slow disk, no descriptors, no memory at the n-th allocation, a clock that jumps. And it notes how
+ * far the write-ahead log was synced, which is what a power cut leaves of it. tests/chaos/shim.py
+ * writes the file and reads what was hit.
  *
  * Invariants: without a control file, and while every field is 0, all calls are what they were.
  * Memory fails in threads of the name `thread` only, and there from allocation `memory_at` on, so
@@ -53,10 +53,9 @@ struct faults {
     _Atomic int32_t write_part;  /* 1: a write of more than a byte writes half of it */
     _Atomic int32_t watch_log;   /* 1: the next two are kept */
     _Atomic int32_t unused;
-    _Atomic int64_t write_room; /* so many bytes are still written before write_errno */
-    _Atomic int64_t
-        log_written;            /* end of what was written to the write-ahead log since its start */
-    _Atomic int64_t log_synced; /* the same, of what was synced */
+    _Atomic int64_t write_room;  /* so many bytes are still written before write_errno */
+    _Atomic int64_t log_written; /* end of what was written to the log since its start */
+    _Atomic int64_t log_synced;  /* the same, of what was synced */
 };
 
 static struct faults none;

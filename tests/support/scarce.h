@@ -1,8 +1,8 @@
 /*
  * scarce - malloc says no, once, at a call of the test's choice.
  *
- * A test that uses it stands in SCARCE of tests/tests.mk: it is linked so that every malloc() of our
- * own code (jansson's too, see server/jobs/json_text.h) comes through here.
+ * A test that uses it stands in SCARCE of tests/tests.mk: it is linked so that every malloc() of
+ * our own code (jansson's too, see server/jobs/json_text.h) comes through here.
  *
  * Threads: one. Memory: none.
  */

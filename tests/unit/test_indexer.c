@@ -685,7 +685,8 @@ START_TEST(stacks_that_waited_are_pending_again)
 }
 END_TEST
 
-/* The daemon went down when the index was in use, and not all stacks that missed it were turned back. */
+/* The daemon went down when the index was in use, and not all stacks that missed it were turned
+ * back. */
 START_TEST(stacks_that_slipped_in_survive_a_restart)
 {
     struct uuid uuid = uuid_of(UUID_A);
