@@ -4,6 +4,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -13,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/sanitizer.h"
 
@@ -250,6 +252,13 @@ static void set_filter(struct error *ret_missing)
 
 #endif
 
+/* Who started it may have died before it was bound to its death: nobody reads what it prints then. */
+static bool is_orphan(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
 enum err child_limits_apply(const struct child_limits *limits, struct error *ret_missing,
                             struct error *err)
 {
@@ -259,6 +268,8 @@ enum err child_limits_apply(const struct child_limits *limits, struct error *ret
         return e;
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_DUMPABLE, SANITIZER_ADDRESS) != 0)
         return error_errno(err, errno, "cannot bind to the parent");
+    if (is_orphan())
+        return error_set(err, ERR_IO, "nobody reads the results any more");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return error_errno(err, errno, "cannot give up privileges");
     set_filter(&missing);

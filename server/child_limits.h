@@ -9,7 +9,7 @@
  * Invariants: limits are only ever lowered. A file that grows too large is an error of write(2),
  * not a signal. Threads can be started, processes cannot. A denied call fails with EPERM; a call of
  * another machine's table (32 bits, x32) ends the process. The process dies with the thread that
- * spawned it.
+ * spawned it, and does not begin when that is dead already.
  *
  * Threads: call it before the first thread is started. Memory: none.
  */

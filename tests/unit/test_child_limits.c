@@ -253,6 +253,24 @@ START_TEST(dies_with_its_parent)
 }
 END_TEST
 
+START_TEST(does_not_begin_without_its_parent)
+{
+    int fds[2], status = 0;
+    ck_assert_int_eq(pipe(fds), 0);
+    close(fds[0]);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct error missing, err;
+        dup2(fds[1], STDOUT_FILENO);
+        _exit(child_limits_apply(&LIMITS, &missing, &err) == ERR_IO &&
+              strstr(err.text, "nobody reads") != NULL);
+    }
+    close(fds[1]);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+}
+END_TEST
+
 UNIT_MAIN("child_limits", parses_limits, refuses_other_limits,
           network_programs_and_processes_are_out_of_reach, threads_files_and_maps_work, limits_hold,
-          limits_are_only_lowered, dies_with_its_parent)
+          limits_are_only_lowered, dies_with_its_parent, does_not_begin_without_its_parent)
