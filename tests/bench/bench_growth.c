@@ -50,20 +50,28 @@ static double median(double values[ROUNDS])
     return values[ROUNDS / 2];
 }
 
-/* Reports a second; what is sent is stored, too. */
-static double measure(struct stand *st, size_t batches, double *ret_p99_ms)
+struct figures {
+    double rate; /* reports a second */
+    double p99_ms;
+    double writer_us; /* CPU of the writer's thread, a report */
+};
+
+/* What is sent is stored, too. */
+static struct figures measure(struct stand *st, size_t batches)
 {
-    double rates[ROUNDS], p99[ROUNDS];
+    double rates[ROUNDS], p99[ROUNDS], cpu[ROUNDS];
     for (size_t i = 0; i < ROUNDS; i++) {
         struct load load = load_make(&st->plan, batches, LOAD_IMAGES_NAMED, 0.9);
+        const struct load_cpu before = load_daemon_cpu(&st->daemon);
         const struct load_times t = load_send(st->daemon.port, &load, 0);
+        const struct load_cpu after = load_daemon_cpu(&st->daemon);
         rates[i] = (double)load.reports / t.seconds;
         p99[i] = t.p99_ms;
+        cpu[i] = (after.writer - before.writer) * 1e6 / (double)load.reports;
         load_settle(st->daemon.port);
         load_free(&load);
     }
-    *ret_p99_ms = median(p99);
-    return median(rates);
+    return (struct figures){median(rates), median(p99), median(cpu)};
 }
 
 static struct load_storage *open_stored(const struct stand *st)
@@ -91,22 +99,21 @@ static void store_until(struct stand *st, uint64_t reports)
 
 static void run_growth(const struct bench *b, struct stand *st)
 {
-    double empty_p99 = 0;
-    const double empty = measure(st, b->batches, &empty_p99);
-    printf("P14   P8b with %llu reports stored: %.0f reports/s, p99 %.1f ms\n",
-           (unsigned long long)st->plan.sum->reports, empty, empty_p99);
+    const struct figures empty = measure(st, b->batches);
+    printf("P14   P8b with %llu reports stored: %.0f reports/s, p99 %.1f ms, writer %.0f us\n",
+           (unsigned long long)st->plan.sum->reports, empty.rate, empty.p99_ms, empty.writer_us);
     for (size_t i = 0; i < b->stored_count; i++) {
-        double p99 = 0;
         load_daemon_end(&st->daemon);
         store_until(st, b->stored[i]);
         load_daemon_again(&st->daemon, b->program);
         load_settle(st->daemon.port);
         const double megabytes = load_daemon_disk(&st->daemon) / 1e6;
         const uint64_t stored = st->plan.sum->reports;
-        const double rate = measure(st, b->batches, &p99);
-        printf("P14   P8b with %llu reports stored, %.0f MB: %.0f reports/s, p99 %.1f ms; ratio "
-               "%.2f (goal >= %.2f)\n",
-               (unsigned long long)stored, megabytes, rate, p99, rate / empty, P14_GOAL);
+        const struct figures f = measure(st, b->batches);
+        printf("P14   P8b with %llu reports stored, %.0f MB: %.0f reports/s, p99 %.1f ms, writer "
+               "%.0f us; ratio %.2f (goal >= %.2f)\n",
+               (unsigned long long)stored, megabytes, f.rate, f.p99_ms, f.writer_us,
+               f.rate / empty.rate, P14_GOAL);
         fflush(stdout);
     }
     stand_check(st);

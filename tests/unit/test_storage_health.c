@@ -13,7 +13,7 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/unit.h"
 
-#define PAGE 4096
+#define PAGE 2048
 
 static struct error err;
 
