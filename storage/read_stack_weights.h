@@ -11,6 +11,7 @@
  *
  * Threads, memory: as storage_read.h says. What a visit sees lives until it returns, but for what
  * lasts: that lives in the arena (or as long as the storage), and equal texts are mostly one pointer.
+ * Names for which the arena has no room are WEIGHT_OTHER_NAME.
  */
 #ifndef STALLSYM_STORAGE_READ_STACK_WEIGHTS_H
 #define STALLSYM_STORAGE_READ_STACK_WEIGHTS_H
@@ -18,6 +19,7 @@
 #include "storage/storage_read.h"
 
 #define WEIGHT_FILTERS_MAX 2
+#define WEIGHT_OTHER_NAME  "(other)"
 
 struct stack_weight {
     int64_t count;    /* reports, as received */

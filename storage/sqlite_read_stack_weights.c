@@ -56,10 +56,13 @@ static enum err read_names(struct names *n, int64_t first, int64_t last, struct 
         if ((rc = room_for_name(n, id, err)))
             break;
         const char **text = &n->texts[id];
+        failed = false;
         if (!*text)
             *text = sql_column_text(st, 1, n->arena, &failed);
-        if (failed)
-            rc = error_set(err, ERR_LIMIT, "the names of the frames take too much memory");
+        if (failed && !n->arena->capped)
+            rc = error_set(err, ERR_NO_MEMORY, "no memory for the names of the frames");
+        else if (failed)
+            *text = WEIGHT_OTHER_NAME; /* clients bring names: they cannot take the answer away */
     }
     if (rc)
         sql_end(st);

@@ -12,6 +12,7 @@
  * calls, so the path of the last one is tried first. */
 
 #define CHILDREN_LISTED 8 /* callees of a node that are found by walking */
+#define CUT_SIZE        (CALL_TREE_TEXT_MAX + 4)
 
 struct function_key {
     const char *function, *image;
@@ -104,6 +105,19 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+/* The text itself, or its beginning in `room`; no character is cut in two. */
+static const char *shortened(const char *text, char room[CUT_SIZE])
+{
+    size_t len = text ? strnlen(text, CALL_TREE_TEXT_MAX + 1) : 0, end = CALL_TREE_TEXT_MAX;
+    if (len <= CALL_TREE_TEXT_MAX)
+        return text;
+    while (end > CALL_TREE_TEXT_MAX - 4 && ((unsigned char)text[end] & 0xc0) == 0x80)
+        end--;
+    memcpy(room, text, end);
+    memcpy(room + end, "...", 4);
+    return room;
+}
+
 static uint64_t hash_texts(const char *function, const char *image)
 {
     uint64_t h = image ? hash64(image, strlen(image), 1) : 0;
@@ -149,13 +163,16 @@ static enum err function_by_text(struct call_tree *t, const struct call_frame *f
                                  struct error *err)
 {
     enum err rc = t->function_count == t->function_room ? more_functions(t, err) : ERR_OK;
+    char name_room[CUT_SIZE], image_room[CUT_SIZE];
     bool failed = false;
     if (rc != ERR_OK)
         return rc;
-    uint32_t *slot = text_slot(t, f->function, f->image);
+    const char *name = shortened(f->function, name_room);
+    const char *image = shortened(f->image, image_room);
+    uint32_t *slot = text_slot(t, name, image);
     if (*slot == 0) {
-        t->functions[t->function_count] = (struct call_function){
-            .name = keep(t, f->function, &failed), .image = keep(t, f->image, &failed)};
+        t->functions[t->function_count] = (struct call_function){.name = keep(t, name, &failed),
+                                                                 .image = keep(t, image, &failed)};
         if (failed)
             return error_set(err, ERR_LIMIT, "the names of a call tree take too much memory");
         *slot = (uint32_t)++t->function_count;
@@ -201,10 +218,12 @@ static enum err note(struct call_tree *t, uint32_t number, const struct call_fra
                      struct error *err)
 {
     struct call_function *f = &t->functions[number];
+    char room[CUT_SIZE];
+    const char *file = shortened(from->file, room);
     bool failed = false;
     f->in_app |= from->in_app;
-    if (from->file && (!f->file || strcmp(from->file, f->file) < 0))
-        f->file = keep(t, from->file, &failed);
+    if (file && (!f->file || strcmp(file, f->file) < 0))
+        f->file = keep(t, file, &failed);
     return failed ? error_set(err, ERR_LIMIT, "the names of a call tree take too much memory")
                   : ERR_OK;
 }
@@ -444,6 +463,104 @@ enum err call_tree_sort(struct call_tree *t, struct error *err)
     }
     free(row);
     return ERR_OK;
+}
+
+/* --- folding ---------------------------------------------------------------------------------- */
+
+/* A node by what it weighs, then by its place depth first: before it stand all its callers. */
+struct ranked {
+    int64_t weight;
+    uint32_t place;
+    uint32_t node;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+static void rank_all(const struct call_tree *t, struct ranked *ret)
+{
+    size_t up;
+    uint32_t place = 0;
+    for (uint32_t n = 0; n != CALL_TREE_NONE; n = call_tree_next(t, n, &up)) {
+        ret[place] = (struct ranked){weight_of(&t->nodes[n]), place, n};
+        place++;
+    }
+    qsort(ret + 1, place - 1, sizeof(*ret), by_rank); /* the root is first */
+}
+
+/* Node `n` of `from`, or what it becomes, below `parent` of `to`. */
+static enum err copy_node(struct call_tree *to, const struct call_tree *from, uint32_t n,
+                          uint32_t parent, bool kept, uint32_t *ret, struct error *err)
+{
+    const struct call_function *f = &from->functions[from->nodes[n].function];
+    const struct call_frame other = {.function = CALL_TREE_OTHER};
+    const struct call_frame same = {
+        .function = f->name, .image = f->image, .file = f->file, .in_app = f->in_app};
+    uint32_t function = 0;
+    enum err rc = find_function(to, kept ? &same : &other, &function, err);
+    if (rc == ERR_OK)
+        rc = find_child(to, parent, function, ret, err);
+    if (rc == ERR_OK)
+        weigh(&to->nodes[*ret], from->nodes[n].value);
+    return rc;
+}
+
+/* Callers have smaller numbers than what they call. `map`: what is kept is 0, else NONE; becomes the
+ * nodes of `to`. */
+static enum err copy_tree(struct call_tree *to, const struct call_tree *from, uint32_t *map,
+                          struct error *err)
+{
+    enum err rc = ERR_OK;
+    weigh(&to->nodes[0], from->nodes[0].value);
+    for (uint32_t n = 1; n < from->node_count && rc == ERR_OK; n++) {
+        const uint32_t parent = map[from->nodes[n].parent];
+        const bool kept = map[n] != CALL_TREE_NONE;
+        uint32_t copy = 0;
+        if (parent == CALL_TREE_NONE)
+            continue; /* inside of what was folded */
+        rc = copy_node(to, from, n, parent, kept, &copy, err);
+        if (kept)
+            map[n] = copy;
+    }
+    return rc == ERR_OK ? call_tree_sort(to, err) : rc;
+}
+
+enum err call_tree_fold(struct call_tree *t, size_t max_nodes, bool *ret_folded, struct error *err)
+{
+    struct ranked *ranks = NULL;
+    uint32_t *map = NULL;
+    struct call_tree *folded = NULL;
+    /* Each of the kept ones, and the root, may get one that is of the others. */
+    const size_t keep_count = max_nodes > 2 ? max_nodes / 2 : 1;
+    *ret_folded = false;
+    enum err rc = call_tree_sort(t, err);
+    if (rc != ERR_OK || t->node_count <= max_nodes)
+        return rc;
+    ranks = malloc(t->node_count * sizeof(*ranks));
+    map = malloc(t->node_count * sizeof(*map));
+    folded = call_tree_new(t->max_bytes);
+    rc = ranks && map && folded ? ERR_OK : no_memory(err);
+    if (rc == ERR_OK) {
+        rank_all(t, ranks);
+        for (size_t i = 0; i < t->node_count; i++)
+            map[ranks[i].node] = i < keep_count ? 0 : CALL_TREE_NONE;
+        rc = copy_tree(folded, t, map, err);
+    }
+    if (rc == ERR_OK) {
+        const struct call_tree old = *t;
+        *t = *folded;
+        *folded = old;
+        *ret_folded = true;
+    }
+    free(ranks);
+    free(map);
+    call_tree_free(folded);
+    return rc;
 }
 
 const struct call_node *call_tree_nodes(const struct call_tree *t, size_t *ret_count)

@@ -6,8 +6,9 @@
  *
  * Invariants: a node's value is the sum of the weights of all stacks that go through it, so the
  * root's is the sum of all. Whatever the order in which stacks come, the tree, once sorted, is the
- * same: children by weight, ties by name and image. Nothing is left out: what does not fit into the
- * memory given is ERR_LIMIT.
+ * same: children by weight, ties by name and image. What does not fit into the memory given is
+ * ERR_LIMIT; call_tree_fold() makes room, and whatever it folds keeps its weight. Texts longer than
+ * CALL_TREE_TEXT_MAX are cut: what is the same up to there is the same function.
  *
  * Threads: one owner. Memory: call_tree_new/call_tree_free; names are copied.
  */
@@ -20,8 +21,10 @@
 
 #include "base/error.h"
 
-#define CALL_TREE_WEIGHTS 2 /* to compare two sets of stacks */
-#define CALL_TREE_NONE    UINT32_MAX
+#define CALL_TREE_WEIGHTS  2 /* to compare two sets of stacks */
+#define CALL_TREE_NONE     UINT32_MAX
+#define CALL_TREE_TEXT_MAX 512 /* bytes of a name, an image or a file, without "..." */
+#define CALL_TREE_OTHER    "(other)"
 
 /* A frame as it is added. */
 struct call_frame {
@@ -60,8 +63,12 @@ void call_tree_free(struct call_tree *t);
 /* Innermost first. */
 enum err call_tree_add(struct call_tree *t, const struct call_frame *frames, size_t count,
                        const int64_t weights[CALL_TREE_WEIGHTS], struct error *err);
-/* Puts children in order. Nothing may be added afterwards. */
+/* Puts children in order. */
 enum err call_tree_sort(struct call_tree *t, struct error *err);
+/* Leaves at most about `max_nodes`, the heaviest ones; what their other callees weigh becomes one
+ * callee CALL_TREE_OTHER of each. Memory of names that are gone is free for others. The order is
+ * that of call_tree_sort. True in *ret_folded: something was folded. */
+enum err call_tree_fold(struct call_tree *t, size_t max_nodes, bool *ret_folded, struct error *err);
 
 /* Node 0 is the root. */
 const struct call_node *call_tree_nodes(const struct call_tree *t, size_t *ret_count);

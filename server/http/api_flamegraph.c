@@ -1,8 +1,10 @@
 #include "server/http/api.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "server/analysis/call_tree.h"
 #include "server/http/api_common.h"
 #include "server/http/flame.h"
@@ -12,12 +14,12 @@
 
 /* One request. */
 struct flamegraph {
-    struct arena *arena;
     struct arena scratch; /* emptied after each stack */
     struct call_tree *tree;
     bool by_time;
+    bool truncated;
     size_t stacks;
-    struct call_frame *frames; /* of the stack at hand */
+    struct call_frame *frames; /* of the stack at hand; on the heap: names may fill the arena */
     size_t frame_room;
 };
 
@@ -29,8 +31,26 @@ static const char *make_name(struct flamegraph *g, const struct weighed_frame *f
     char uuid[UUID_TEXT_SIZE];
     if (f->image_kind == IMAGE_NONE)
         return "???";
-    return arena_printf(&g->scratch, "%s + 0x%" PRIx64,
+    return arena_printf(&g->scratch, "%.*s + 0x%" PRIx64, CALL_TREE_TEXT_MAX / 2,
                         f->image ? f->image : uuid_format(&f->image_id, uuid), f->offset);
+}
+
+/* A tree that is full is folded, to half of its nodes, until the stack fits. */
+static enum err add_to_tree(struct flamegraph *g, size_t count, const int64_t *weights,
+                            struct error *err)
+{
+    enum err rc = call_tree_add(g->tree, g->frames, count, weights, err);
+    size_t nodes, left;
+    (void)call_tree_nodes(g->tree, &nodes);
+    for (bool folded = true; rc == ERR_LIMIT && folded; nodes = left) {
+        rc = call_tree_fold(g->tree, nodes / 2, &folded, err);
+        (void)call_tree_nodes(g->tree, &left);
+        folded = folded && left < nodes;
+        g->truncated |= folded;
+        if (rc == ERR_OK)
+            rc = call_tree_add(g->tree, g->frames, count, weights, err);
+    }
+    return rc;
 }
 
 static enum err add_stack(void *ctx, const struct weighed_stack *s, struct error *err)
@@ -42,11 +62,12 @@ static enum err add_stack(void *ctx, const struct weighed_stack *s, struct error
     if (weights[0] == 0 && weights[1] == 0)
         return ERR_OK;
     arena_reset(&g->scratch);
-    if (s->frame_count > g->frame_room) {
-        g->frame_room = s->frame_count * 2;
-        g->frames = arena_array(g->arena, g->frame_room, sizeof(*g->frames));
-    }
-    for (size_t i = 0; g->frames && i < s->frame_count; i++) {
+    struct call_frame *room =
+        vec_grown(g->frames, &g->frame_room, s->frame_count + 1, sizeof(*room));
+    if (!room)
+        return error_set(err, ERR_NO_MEMORY, "no memory for the frames of a stack");
+    g->frames = room;
+    for (size_t i = 0; i < s->frame_count; i++) {
         const struct weighed_frame *f = &s->frames[i];
         g->frames[i] = (struct call_frame){.function = f->function ? f->function : make_name(g, f),
                                            .image = f->image,
@@ -56,10 +77,8 @@ static enum err add_stack(void *ctx, const struct weighed_stack *s, struct error
         if (!g->frames[i].function)
             return error_set(err, ERR_LIMIT, "the names of a stack take too much memory");
     }
-    if (!g->frames && s->frame_count > 0)
-        return error_set(err, ERR_LIMIT, "the stacks take too much memory");
     g->stacks++;
-    return call_tree_add(g->tree, g->frames, s->frame_count, weights, err);
+    return add_to_tree(g, s->frame_count, weights, err);
 }
 
 /* --- the question ----------------------------------------------------------------------------- */
@@ -134,6 +153,7 @@ static enum err draw(struct http_request *r, const struct flamegraph *g, const s
                      const struct breakdown_scope *scope, struct error *err)
 {
     struct flame f = {.tree = g->tree,
+                      .truncated = g->truncated,
                       .by_time = g->by_time,
                       .compare = q->filter_count == 2,
                       .stacks = g->stacks,
@@ -142,15 +162,14 @@ static enum err draw(struct http_request *r, const struct flamegraph *g, const s
                       .scope = *scope};
     struct buf *out = http_reply(r, 200, q->format->content_type);
     r->reply.policy = q->format->policy;
-    q->format->print(&f, out);
-    return out->failed ? error_set(err, ERR_LIMIT, "the flame graph is too large") : ERR_OK;
+    return flame_print(&f, q->format, out, err);
 }
 
 enum err api_get_flamegraph(struct http_request *r, const struct read_tools *tools,
                             struct error *err)
 {
     static const char *const weights[] = {"count", "time"};
-    struct flamegraph g = {.arena = tools->arena};
+    struct flamegraph g = {.frames = NULL};
     struct breakdown_scope scopes[WEIGHT_FILTERS_MAX];
     struct question q = {.filter_count = 0};
     size_t weight = 0;
@@ -167,10 +186,9 @@ enum err api_get_flamegraph(struct http_request *r, const struct read_tools *too
     rc = read_stack_weights(tools->storage, q.cluster_id, q.filters, q.filter_count, tools->arena,
                             add_stack, &g, scopes, err);
     if (rc == ERR_OK)
-        rc = call_tree_sort(g.tree, err);
-    if (rc == ERR_OK)
         rc = draw(r, &g, &q, &scopes[0], err);
     call_tree_free(g.tree);
     arena_done(&g.scratch);
+    free(g.frames);
     return rc;
 }

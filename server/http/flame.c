@@ -8,6 +8,8 @@
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "                  \
     "frame-ancestors 'none'"
 
+#define NODES_LEAST 4 /* less cannot be folded */
+
 const struct flame_format FLAME_FORMATS[] = {
     {"json", TYPE_JSON, NULL, flame_json},
     {"folded", "text/plain; charset=utf-8", NULL, flame_folded},
@@ -41,4 +43,26 @@ double flame_share(const struct flame *f, const struct call_node *n, size_t set)
 double flame_delta(const struct flame *f, const struct call_node *n)
 {
     return flame_share(f, n, 0) - flame_share(f, n, 1);
+}
+
+enum err flame_print(struct flame *f, const struct flame_format *format, struct buf *out,
+                     struct error *err)
+{
+    size_t max = FLAME_NODES_MAX;
+    for (;;) {
+        size_t count;
+        bool folded;
+        enum err rc = call_tree_fold(f->tree, max, &folded, err);
+        if (rc != ERR_OK)
+            return rc;
+        f->truncated |= folded;
+        buf_clear(out);
+        format->print(f, out);
+        if (!out->failed)
+            return ERR_OK;
+        (void)call_tree_nodes(f->tree, &count);
+        if (count <= NODES_LEAST)
+            return error_set(err, ERR_LIMIT, "the flame graph is too large");
+        max = count / 2;
+    }
 }

@@ -2,7 +2,9 @@
  * flame - a call tree as it is sent: JSON, folded stacks, speedscope, SVG.
  *
  * Purpose: four ways to write one tree. All show every node, but for the SVG, which leaves out what
- * is narrower than FLAME_WIDTH_MIN of its width.
+ * is narrower than FLAME_WIDTH_MIN of its width. An answer always comes: of a tree that has more than
+ * FLAME_NODES_MAX nodes, or is written in more bytes than the buffer may have, the lightest nodes are
+ * folded (call_tree_fold) until it fits.
  *
  * Invariants: names come from clients and symbol files: each format escapes them. Values are
  * milliseconds or reports, sampling undone; with two sets of stacks shares are compared, so that the
@@ -21,9 +23,11 @@
 #include "storage/storage_read.h"
 
 #define FLAME_WIDTH_MIN 0.0002
+#define FLAME_NODES_MAX ((size_t)500000)
 
 struct flame {
-    const struct call_tree *tree; /* sorted */
+    struct call_tree *tree; /* sorted */
+    bool truncated;         /* something of it was folded */
     bool by_time;
     bool compare;           /* the second weight is what the first one is compared with */
     size_t stacks;          /* distinct ones */
@@ -40,6 +44,10 @@ struct flame_format {
 };
 extern const struct flame_format FLAME_FORMATS[];
 extern const size_t FLAME_FORMAT_COUNT;
+
+/* In that format; the tree may be folded for it. */
+enum err flame_print(struct flame *f, const struct flame_format *format, struct buf *out,
+                     struct error *err);
 
 void flame_json(const struct flame *f, struct buf *out);
 void flame_folded(const struct flame *f, struct buf *out);

@@ -64,6 +64,7 @@ void flame_json(const struct flame *f, struct buf *out)
     jout_time(&j, "since", f->scope.since_ms);
     jout_uint(&j, "stacks", f->stacks);
     jout_uint(&j, "nodes", count - 1);
+    jout_bool(&j, "truncated", f->truncated);
     flame_put_value(f, &j, "total", root->value[0]);
     if (f->compare) {
         jout_string(&j, "version", f->version[0]);

@@ -232,6 +232,8 @@ static void put_head(const struct flame *f, struct buf *b, size_t height)
     } else {
         buf_printf(b, ", %zu stacks", f->stacks);
     }
+    if (f->truncated)
+        buf_puts(b, "; the lightest calls are in " CALL_TREE_OTHER);
     buf_puts(
         b, "</text>\n<text id=\"details\" class=\"dim\" x=\"3\" y=\"54\">Click to zoom, Ctrl-F to "
            "search</text>\n<text id=\"reset\" class=\"link\" x=\"960\" y=\"18\" "

@@ -221,6 +221,62 @@ START_TEST(memory_is_bounded)
 }
 END_TEST
 
-UNIT_MAIN("call_tree", stacks_merge, recursion_is_kept, order_of_arrival_does_not_matter,
-          functions_know_their_place, names_that_last_and_names_that_do_not, sums_hold,
-          memory_is_bounded)
+/* The lightest go, wherever they are; what they weigh stays. */
+START_TEST(light_nodes_are_folded)
+{
+    struct call_tree *t = call_tree_new(TREE_BYTES);
+    struct error err;
+    bool folded;
+    add(t, "a b c", 50, 0);
+    add(t, "a d", 2, 5);
+    add(t, "a e f", 3, 0);
+    add(t, "a", 1, 0);
+    add(t, "g", 4, 0);
+    add(t, "h i", 2, 0);
+    ck_assert_int_eq(call_tree_fold(t, 100, &folded, &err), ERR_OK);
+    ck_assert(!folded);
+    ck_assert_int_eq(call_tree_fold(t, 8, &folded, &err), ERR_OK);
+    ck_assert(folded);
+    ck_assert_str_eq(describe(t), "all 62/5(0) {a 56/5(1) {b 50/0(0) {c 50/0(50)}} "
+                                  "{(other) 5/5(5)}} {(other) 6/0(6)}");
+    /* More comes, and what was folded stays folded. */
+    add(t, "g", 1, 0);
+    add(t, "a b", 7, 0);
+    ck_assert_int_eq(call_tree_fold(t, 6, &folded, &err), ERR_OK);
+    ck_assert_str_eq(describe(t), "all 70/5(0) {a 63/5(1) {b 57/0(7) {(other) 50/0(50)}} "
+                                  "{(other) 5/5(5)}} {(other) 7/0(7)}");
+    for (size_t max = 6; max > 0; max--)
+        ck_assert_int_eq(call_tree_fold(t, max, &folded, &err), ERR_OK);
+    ck_assert_str_eq(describe(t), "all 70/5(0) {(other) 70/5(70)}");
+    call_tree_free(t);
+}
+END_TEST
+
+/* No character is cut in two, and what is the same up to there is one function. */
+START_TEST(long_texts_are_cut)
+{
+    static char name[2049], other[2049];
+    struct call_tree *t = call_tree_new(TREE_BYTES);
+    struct error err;
+    const int64_t one[2] = {1, 0};
+    size_t count;
+    memset(name, 'n', 2048);
+    memcpy(name + CALL_TREE_TEXT_MAX - 1, "\xe5\x8d\xa1", 3);
+    memcpy(other, name, 2048);
+    other[2047] = 'x';
+    const struct call_frame frames[] = {{.function = name, .image = name, .file = name},
+                                        {.function = other, .image = name, .lasting = true}};
+    ck_assert_int_eq(call_tree_add(t, frames, 2, one, &err), ERR_OK);
+    const struct call_function *f = call_tree_functions(t, &count);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_uint_eq(strlen(f[0].name), CALL_TREE_TEXT_MAX - 1 + 3);
+    ck_assert_str_eq(f[0].name + CALL_TREE_TEXT_MAX - 2, "n...");
+    ck_assert_str_eq(f[0].image, f[0].name);
+    ck_assert_str_eq(f[0].file, f[0].name);
+    call_tree_free(t);
+}
+END_TEST
+
+UNIT_MAIN("call_tree", light_nodes_are_folded, long_texts_are_cut, stacks_merge, recursion_is_kept,
+          order_of_arrival_does_not_matter, functions_know_their_place,
+          names_that_last_and_names_that_do_not, sums_hold, memory_is_bounded)

@@ -68,7 +68,8 @@ START_TEST(json_is_a_tree)
     ck_assert_str_eq(
         print(&f, flame_json),
         "{\"weight\":\"time\",\"unit\":\"ms\",\"source\":\"counters\",\"since\":null,\"stacks\":3,"
-        "\"nodes\":3,\"total\":7,\"root\":{\"name\":\"all\",\"image\":null,\"file\":null,"
+        "\"nodes\":3,\"truncated\":false,\"total\":7,\"root\":{\"name\":\"all\",\"image\":null,"
+        "\"file\":null,"
         "\"in_app\":false,\"value\":7,\"self\":0,\"children\":[{\"name\":\"main\",\"image\":"
         "\"Shop\",\"file\":\"/src/a.c\",\"in_app\":true,\"value\":5,\"self\":0,\"children\":[{"
         "\"name\":\"a\",\"image\":null,\"file\":null,\"in_app\":false,\"value\":5,\"self\":5,"
@@ -240,6 +241,41 @@ START_TEST(empty_and_too_large)
 }
 END_TEST
 
+/* Whatever clients send, there is an answer: light calls are folded until it fits, totals stay. */
+START_TEST(floods_are_folded)
+{
+    for (size_t i = 0; i < FLAME_FORMAT_COUNT; i++) {
+        struct flame f = begin(true, false);
+        struct error err;
+        char name[2049];
+        STACK(1000000, 0, "main", "heavy");
+        for (int k = 0; k < 3000; k++) {
+            snprintf(name, sizeof(name), "%04d%02044d", k, 0);
+            STACK(1, 0, name, "b", name);
+        }
+        buf_done(&out);
+        buf_init(&out, (size_t)100 << 10);
+        ck_assert_int_eq(flame_print(&f, &FLAME_FORMATS[i], &out, &err), ERR_OK);
+        ck_assert(!out.failed);
+        ck_assert_ptr_nonnull(strstr(out.data, "heavy"));
+        size_t count;
+        ck_assert_int_eq(call_tree_nodes(tree, &count)->value[0], 1003000);
+        /* The picture leaves them out by itself. */
+        ck_assert_msg(f.truncated == (strcmp(FLAME_FORMATS[i].name, "svg") != 0), "%s",
+                      FLAME_FORMATS[i].name);
+        if (f.truncated)
+            ck_assert_ptr_nonnull(strstr(out.data, "(other)"));
+        if (i == 0) {
+            json_t *j = parse(out.data);
+            ck_assert_int_eq(json_integer_value(json_object_get(j, "total")), 1003000);
+            ck_assert(json_is_true(json_object_get(j, "truncated")));
+            json_decref(j);
+        }
+        call_tree_free(tree);
+    }
+}
+END_TEST
+
 /* Deeper than recursion would go. */
 START_TEST(deep_trees)
 {
@@ -258,4 +294,5 @@ START_TEST(deep_trees)
 END_TEST
 
 UNIT_MAIN("flame", json_is_a_tree, json_compares_shares, folded_lines, speedscope_profiles,
-          svg_escapes_names, svg_leaves_out_slivers, svg_compares, empty_and_too_large, deep_trees)
+          svg_escapes_names, svg_leaves_out_slivers, svg_compares, empty_and_too_large, deep_trees,
+          floods_are_folded)
