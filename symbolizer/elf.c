@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "symbolizer/elf_inflate.h"
+#include "symbolizer/object_names.h"
 
 #define PAGE_SIZE_MIN 4096
 #define PREFIX        ".debug_"
@@ -466,7 +467,9 @@ static bool is_mapping_symbol(const char *name)
     return name[0] == '$' && name[1] && strchr("adtx", name[1]) && (!name[2] || name[2] == '.');
 }
 
-static bool read_symbol(const struct elf *f, size_t index, struct object_symbol *ret)
+/* Without `ret` its name is not looked at. */
+static bool read_symbol(const struct elf *f, size_t index, struct object_names *names,
+                        struct object_symbol *ret)
 {
     GElf_Sym sym;
     if (!gelf_getsym(f->symbols, (int)index, &sym))
@@ -480,10 +483,11 @@ static bool read_symbol(const struct elf *f, size_t index, struct object_symbol 
     if (f->header.e_machine == EM_ARM)
         address &= ~(uint64_t)1;
     const struct place *place = &f->places[sym.st_shndx];
-    struct cursor strings = f->strings;
-    if (address < place->start || address >= place->end || !cursor_skip(&strings, sym.st_name))
+    if (address < place->start || address >= place->end)
         return false;
-    const char *name = cursor_cstr(&strings);
+    if (!ret)
+        return true;
+    const char *name = object_names_at(names, sym.st_name);
     if (!name || !*name || (type == STT_NOTYPE && is_mapping_symbol(name)))
         return false;
     uint64_t room = place->end - address;
@@ -496,14 +500,12 @@ static bool read_symbol(const struct elf *f, size_t index, struct object_symbol 
 }
 
 /* The file whose local symbols follow; NULL: symbol `index` names none. */
-static const char *read_file_symbol(const struct elf *f, size_t index)
+static const char *read_file_symbol(const struct elf *f, size_t index, struct object_names *names)
 {
     GElf_Sym sym;
-    struct cursor strings = f->strings;
-    if (!gelf_getsym(f->symbols, (int)index, &sym) || GELF_ST_TYPE(sym.st_info) != STT_FILE ||
-        !cursor_skip(&strings, sym.st_name))
+    if (!gelf_getsym(f->symbols, (int)index, &sym) || GELF_ST_TYPE(sym.st_info) != STT_FILE)
         return NULL;
-    return cursor_cstr(&strings);
+    return object_names_at(names, sym.st_name);
 }
 
 static enum err elf_symbols(const void *reader, struct arena *arena, struct object_symbol **ret,
@@ -511,12 +513,14 @@ static enum err elf_symbols(const void *reader, struct arena *arena, struct obje
 {
     const struct elf *f = reader;
     struct object_symbol s;
+    struct object_names names;
     size_t entry =
         f->header.e_ident[EI_CLASS] == ELFCLASS64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
     size_t entries = f->symbols ? f->symbols->d_size / entry : 0;
-    size_t count = 0;
+    size_t count = 0; /* too many where names are missing */
+    object_names_begin(&names, f->strings);
     for (size_t i = 0; i < entries; i++)
-        count += read_symbol(f, i, &s);
+        count += read_symbol(f, i, &names, NULL);
     if (count > OBJECT_SYMBOLS_MAX)
         return error_set(err, ERR_LIMIT, "%zu function symbols, at most %zu are read", count,
                          OBJECT_SYMBOLS_MAX);
@@ -526,17 +530,17 @@ static enum err elf_symbols(const void *reader, struct arena *arena, struct obje
     size_t n = 0;
     const char *file = NULL;
     for (size_t i = 0; i < entries; i++) {
-        const char *next = read_file_symbol(f, i);
+        const char *next = read_file_symbol(f, i, &names);
         if (next)
             file = *next ? next : NULL;
-        if (!read_symbol(f, i, &s))
+        if (!read_symbol(f, i, &names, &s))
             continue;
         s.file = s.external ? NULL : file;
         symbols[n++] = s;
     }
     *ret = symbols;
     *ret_count = n;
-    return ERR_OK;
+    return object_names_check(&names, err);
 }
 
 const struct object_reader ELF_READER = {

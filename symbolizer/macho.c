@@ -6,10 +6,13 @@
 
 #include "symbolizer/macho_fat.h"
 #include "symbolizer/macho_format.h"
+#include "symbolizer/object_names.h"
+#include "symbolizer/object_ranges.h"
 
 #define NAME_SIZE      16 /* of segment and section names, without a NUL when they fill it */
 #define SECTION_SIZE   68 /* of struct section, struct section_64 */
 #define SECTION_64     80
+#define DYLIB_SIZE     24 /* of struct dylib_command; its name stands behind it */
 #define NLIST_SIZE     12
 #define NLIST_64       16
 #define DSYM_SEGMENT   "__DWARF"
@@ -39,7 +42,7 @@ struct macho {
     size_t dwarf_count;
     uint64_t dwarf_end; /* where the last of them ended in the file */
     struct object_range *code;
-    size_t code_count;
+    size_t code_count;     /* in order once the file is open */
     struct cursor symbols; /* the nlist entries */
     struct cursor strings;
     struct cursor starts; /* LC_FUNCTION_STARTS */
@@ -246,6 +249,9 @@ static enum err read_starts(struct macho *m, struct cursor *c, struct error *err
 static void read_dylib_name(struct macho *m, struct cursor command, struct cursor *c)
 {
     uint32_t offset = cursor_u32(c, m->swap);
+    cursor_skip(c, DYLIB_SIZE - 12); /* time and versions */
+    if (c->overrun || offset < DYLIB_SIZE)
+        return; /* it would begin in the command itself */
     cursor_skip(&command, offset);
     const char *path = cursor_cstr(&command);
     if (!path)
@@ -454,6 +460,7 @@ static enum err macho_open(const void *data, uint64_t size, struct object_info *
         e = check_whole(m, err);
     if (e != ERR_OK)
         goto out;
+    m->code_count = object_ranges_order(m->code, m->code_count);
     fill_info(m, cputype, cpusubtype, ret_info);
     *ret = m;
     m = NULL;
@@ -477,16 +484,13 @@ static const struct object_range *macho_code(const void *reader, size_t *ret_cou
 
 static bool in_code(const struct macho *m, uint64_t address)
 {
-    for (size_t i = 0; i < m->code_count; i++) {
-        if (address >= m->code[i].start && address < m->code[i].end)
-            return true;
-    }
-    return false;
+    return object_ranges_hold(m->code, m->code_count, address);
 }
 
 /* The next entry, if it is a function; `c` stands behind it in any case. Without `ret` its name is not
  * looked at. */
-static bool read_symbol(const struct macho *m, struct cursor *c, struct object_symbol *ret)
+static bool read_symbol(const struct macho *m, struct cursor *c, struct object_names *names,
+                        struct object_symbol *ret)
 {
     uint32_t name = cursor_u32(c, m->swap);
     uint8_t type = cursor_u8(c);
@@ -497,14 +501,11 @@ static bool read_symbol(const struct macho *m, struct cursor *c, struct object_s
         return false;
     if (m->thumb)
         address &= ~(uint64_t)1;
-    struct cursor strings = m->strings;
     if (!in_code(m, address))
         return false;
     if (!ret)
         return true;
-    if (!cursor_skip(&strings, name))
-        return false;
-    const char *text = cursor_cstr(&strings);
+    const char *text = object_names_at(names, name);
     if (!text)
         return false;
     if (strcmp(text, REDACTED) == 0) {
@@ -531,13 +532,14 @@ static bool read_start(struct cursor *c, uint64_t *address)
 }
 
 /* The first pass counts, too many where names are missing; the second (`ret` not NULL) keeps. */
-static size_t each_symbol(const struct macho *m, struct object_symbol *ret)
+static size_t each_symbol(const struct macho *m, struct object_names *names,
+                          struct object_symbol *ret)
 {
     struct object_symbol s;
     size_t n = 0;
     struct cursor c = m->symbols;
     while (cursor_left(&c) > 0) {
-        if (read_symbol(m, &c, ret ? &s : NULL)) {
+        if (read_symbol(m, &c, names, ret ? &s : NULL)) {
             if (ret)
                 ret[n] = s;
             n++;
@@ -560,16 +562,18 @@ static enum err macho_symbols(const void *reader, struct arena *arena, struct ob
                               size_t *ret_count, struct error *err)
 {
     const struct macho *m = reader;
-    size_t count = each_symbol(m, NULL);
+    struct object_names names;
+    object_names_begin(&names, m->strings);
+    size_t count = each_symbol(m, &names, NULL);
     if (count > OBJECT_SYMBOLS_MAX)
         return error_set(err, ERR_LIMIT, "%zu function symbols, at most %zu are read", count,
                          OBJECT_SYMBOLS_MAX);
     struct object_symbol *symbols = arena_array(arena, count ? count : 1, sizeof(*symbols));
     if (!symbols)
         return error_set(err, ERR_NO_MEMORY, "no memory for %zu symbols", count);
-    *ret_count = each_symbol(m, symbols);
+    *ret_count = each_symbol(m, &names, symbols);
     *ret = symbols;
-    return ERR_OK;
+    return object_names_check(&names, err);
 }
 
 const struct object_reader MACHO_READER = {

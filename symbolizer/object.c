@@ -7,6 +7,7 @@
 
 #include "symbolizer/elf.h"
 #include "symbolizer/macho.h"
+#include "symbolizer/object_ranges.h"
 #include "symbolizer/object_reader.h"
 #include "symbolizer/radix.h"
 
@@ -56,17 +57,6 @@ enum err object_slices(const void *data, uint64_t size, struct object_slice *ret
     return reader->slices(data, size, ret, ret_count, ret_problem, err);
 }
 
-static int compare_ranges(const void *a, const void *b)
-{
-    const struct object_range *x = a;
-    const struct object_range *y = b;
-    if (x->start != y->start)
-        return x->start < y->start ? -1 : 1;
-    return (x->end > y->end) - (x->end < y->end);
-}
-
-/* Sorted; an overlap belongs to the range that began first. Neighbours stay apart: the end of a
- * section bounds its last function. */
 static enum err take_code(struct object *o, struct error *err)
 {
     size_t count = 0;
@@ -77,17 +67,7 @@ static enum err take_code(struct object *o, struct error *err)
     if (count == 0)
         return ERR_OK;
     memcpy(o->code, ranges, count * sizeof(*ranges));
-    qsort(o->code, count, sizeof(*o->code), compare_ranges);
-    uint64_t end = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct object_range r = o->code[i];
-        if (r.start < end)
-            r.start = end;
-        if (r.start >= r.end)
-            continue;
-        o->code[o->code_count++] = r;
-        end = r.end;
-    }
+    o->code_count = object_ranges_order(o->code, count);
     return ERR_OK;
 }
 

@@ -215,6 +215,11 @@ START_TEST(dylib_has_a_name)
     ck_assert_int_eq(open_file(&file, &o, &err), ERR_OK);
     ck_assert_str_eq(object_info(o)->name, "");
     object_close(o);
+    /* nor one that begins in the command itself, or of a command that ends with its own header */
+    poke32(&file, at + 8, 0);
+    ck_assert_int_eq(open_file(&file, &o, &err), ERR_OK);
+    ck_assert_str_eq(object_info(o)->name, "");
+    object_close(o);
     poke32(&file, at + 8, 24);
     memset(file.data + at + 24, 'x', 32);
     ck_assert_int_eq(open_file(&file, &o, &err), ERR_OK);
