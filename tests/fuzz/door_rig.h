@@ -472,6 +472,7 @@ static void rig_start(void)
     s->metrics = metrics_new();
     s->layouts = layouts_new(100);
     s->piece_locks = piece_locks_new();
+    s->stats = stats_memo_new();
     s->admission = admission_new(&(struct admission_options){.apps = 100});
     s->open_uploads = 3;
     s->open_upload_bytes = (uint64_t)1 << 20;
@@ -503,6 +504,7 @@ static void rig_stop(void)
     index_cache_free(s->index_cache);
     live_rules_free(s->rules);
     admission_free(s->admission);
+    stats_memo_free(s->stats);
     piece_locks_free(s->piece_locks);
     layouts_free(s->layouts);
     metrics_free(s->metrics);
