@@ -41,6 +41,7 @@ struct walk {
     const struct archive_visitor *visitor;
     uint64_t upload_bytes;
     uint64_t unpacked;
+    uint64_t streamed; /* bytes out of the gzip layer: with what stands between members */
     uint32_t members;
     struct archive_counts counts;
     int64_t data_end; /* zip: where the last member's bytes ended in the upload */
@@ -120,12 +121,25 @@ static enum err archive_failed(const struct walk *w, const char *what, struct er
     return error_set(err, code, "%s: %.*s", what, (int)strcspn(text, "\n"), text);
 }
 
+static enum err check_ratio(const struct walk *w, uint64_t bytes, struct error *err)
+{
+    if (bytes > RATIO_FROM && bytes / w->limits->ratio > w->upload_bytes)
+        return error_set(err, ERR_LIMIT,
+                         "the upload unpacks to more than %" PRIu32 " times its size",
+                         w->limits->ratio);
+    return ERR_OK;
+}
+
+/* Whatever libarchive passes over unseen comes through here. */
 static la_ssize_t read_gzip(struct archive *a, void *ctx, const void **ret)
 {
     struct walk *w = ctx;
     size_t len = 0;
-    if (archive_gzip_read(w->gzip, ret, &len, &w->gzip_error) == ERR_OK)
-        return (la_ssize_t)len;
+    if (archive_gzip_read(w->gzip, ret, &len, &w->gzip_error) == ERR_OK) {
+        w->streamed += len;
+        if (check_ratio(w, w->streamed, &w->gzip_error) == ERR_OK)
+            return (la_ssize_t)len;
+    }
     archive_set_error(a, EILSEQ, "%s", w->gzip_error.text);
     return -1;
 }
@@ -203,11 +217,7 @@ static enum err check_limits(const struct walk *w, uint64_t member, const char *
     if (w->unpacked > w->limits->total_bytes)
         return error_set(err, ERR_LIMIT, "the upload unpacks to more than %" PRIu64 " bytes",
                          w->limits->total_bytes);
-    if (w->unpacked > RATIO_FROM && w->unpacked / w->limits->ratio > w->upload_bytes)
-        return error_set(err, ERR_LIMIT,
-                         "the upload unpacks to more than %" PRIu32 " times its size",
-                         w->limits->ratio);
-    return ERR_OK;
+    return check_ratio(w, w->unpacked, err);
 }
 
 /* Up to `size` bytes of the member into the window; 0 at its end. */
@@ -267,8 +277,17 @@ static enum err read_member(struct walk *w, const char *name, struct error *err)
         return copy_member(w, name, len, member, err);
     }
     w->counts.others += !is_of_bundle(name);
-    /* A zip's other members can be stepped over; in a stream they have to be gone through. */
-    while (e == ERR_OK && len > 0 && w->kind != KIND_ZIP)
+    return ERR_OK;
+}
+
+/* What is left of a member that nobody wants. A zip's can be stepped over; in a stream it has to be
+ * gone through, and counts: it may be a bomb. */
+static enum err pass_over(struct walk *w, const char *name, struct error *err)
+{
+    uint64_t member = 0;
+    size_t len = w->kind != KIND_ZIP;
+    enum err e = ERR_OK;
+    while (e == ERR_OK && len > 0)
         e = read_piece(w, WINDOW, name, &member, &len, err);
     return e;
 }
@@ -283,11 +302,14 @@ static enum err visit_entry(struct walk *w, struct archive_entry *entry, struct 
      * makes a few bytes unpack many times. */
     if (w->kind == KIND_ZIP && archive_filter_bytes(w->archive, 0) < w->data_end)
         return error_set(err, ERR_FORMAT, "%s overlaps another member", name);
-    if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) || is_junk(name))
-        return ERR_OK;
-    if (archive_entry_is_encrypted(entry))
-        return error_set(err, ERR_UNSUPPORTED, "%s is encrypted", name);
-    return read_member(w, name, err);
+    enum err e = ERR_OK;
+    if (archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry) &&
+        !is_junk(name)) {
+        if (archive_entry_is_encrypted(entry))
+            return error_set(err, ERR_UNSUPPORTED, "%s is encrypted", name);
+        e = read_member(w, name, err);
+    }
+    return e == ERR_OK ? pass_over(w, name, err) : e;
 }
 
 static const char *damaged_archive(const struct walk *w)
