@@ -32,10 +32,17 @@ enum err mem_day_add(struct mem_storage *m, size_t app, enum mem_value_kind kind
     return ERR_OK;
 }
 
+static uint64_t for_each_value(enum mem_value_kind kind)
+{
+    if (kind == MEM_MEMBER)
+        return GROUP_MEMBERS_PER_VALUE;
+    return kind == MEM_USAGE_DEVICE || kind == MEM_USAGE_PAGE ? USAGE_PAIRS_PER_VALUE : 1;
+}
+
 enum err mem_daily(struct mem_storage *m, size_t app, enum mem_value_kind kind, int32_t day,
                    bool *ret_allowed, struct error *err)
 {
-    uint64_t cap = (uint64_t)m->daily_values * (kind == MEM_MEMBER ? GROUP_MEMBERS_PER_VALUE : 1);
+    const uint64_t cap = m->daily_values * for_each_value(kind);
     *ret_allowed = mem_day_get(m->work, app, kind, day) < cap;
     return *ret_allowed ? mem_day_add(m, app, kind, day, 1, err) : ERR_OK;
 }

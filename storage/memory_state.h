@@ -35,6 +35,8 @@ enum mem_value_kind {
     MEM_MEMBER,
     MEM_STACK,
     MEM_STACK_DROPPED,
+    MEM_USAGE_DEVICE,
+    MEM_USAGE_PAGE,
 };
 
 struct mem_app {

@@ -7,8 +7,6 @@
 #include "storage/memory_life.h"
 #include "storage/stack_budget.h"
 
-#define OTHER "(other)"
-
 struct batch {
     struct mem_storage *m;
     struct op_batch *b;
@@ -61,13 +59,13 @@ static enum err value_of(struct batch *w, enum mem_value_kind kind, int32_t day,
             return ERR_OK;
         }
     }
-    if (**value2 || (**value && strcmp(*value, OTHER) != 0)) {
+    if (**value2 || (**value && strcmp(*value, MEM_OTHER) != 0)) {
         enum err rc = mem_daily(w->m, w->app, kind, day, &allowed, err);
         if (rc)
             return rc;
     }
     if (!allowed) {
-        *value = OTHER;
+        *value = MEM_OTHER;
         *value2 = "";
         return value_of(w, kind, day, value, value2, err);
     }

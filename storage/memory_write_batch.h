@@ -12,7 +12,9 @@
 
 /* Makes the app when it is new. */
 enum err mem_app(struct mem_storage *m, const char *bundle_id, size_t *ret, struct error *err);
-/* Replaces a pair of texts by what it is stored as. */
+/* What is above a cap is stored as. */
+#define MEM_OTHER "(other)"
+/* Replaces a pair of texts by what it is stored as: equal ones are the same pointers. */
 enum err mem_value_of(struct mem_storage *m, size_t app, enum mem_value_kind kind, int32_t day,
                       const char **value, const char **value2, struct error *err);
 /* Whether the id was counted within the retry window; if not it is remembered now. */

@@ -1,8 +1,10 @@
 /* Usage: counted once, weighted, beside the reports it is divided into. */
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "storage/read_trend.h"
 #include "tests/conformance/suite.h"
 
 #define HOUR 3600000
@@ -124,4 +126,52 @@ void suite_usage_by_its_dimensions(struct suite *s)
     ck_assert_uint_eq(row_of(rows, n, "1.0")->usage.foreground_ms, 13 * HOUR);
     f.since_ms++; /* usage is known by days */
     ck_assert(!split(s, clusters[0].id, &f, BY_VERSION, BY_NONE, &n)[0].usage.known);
+}
+
+static double launches_of(struct suite *s, const char *device, const char *page)
+{
+    struct error err = {0};
+    struct totals_row t;
+    struct read_filter f;
+    read_filter_init(&f);
+    f.device = device;
+    f.page = page;
+    ck_assert_int_eq(read_totals(s->reader, &f, &t, &err), ERR_OK);
+    return t.usage.launches;
+}
+
+/* 900 pairs of 30 values each, where 600 of them may be new: what is above is (other) twice. */
+void suite_usage_pairs_are_capped(struct suite *s)
+{
+    enum { VALUES = 30, PAIRS = VALUES * VALUES };
+    static char ids[PAIRS][16], one[VALUES][8], other[VALUES][8];
+    struct suite_usage items[PAIRS];
+    s->options.daily_values = VALUES;
+    if (strcmp(s->backend, "memory") == 0)
+        suite_close(s), suite_open(s, "memory");
+    s->options.daily_values = VALUES;
+    suite_reopen(s);
+    for (int i = 0; i < VALUES; i++) {
+        snprintf(one[i], sizeof(one[i]), "a%d", i);
+        snprintf(other[i], sizeof(other[i]), "b%d", i);
+    }
+    for (int day = 0; day < 2; day++) {
+        for (int i = 0; i < PAIRS; i++) {
+            snprintf(ids[i], sizeof(ids[i]), "%d.%d", day, i);
+            items[i] = (struct suite_usage){.id = ids[i],
+                                            .launches = 1,
+                                            .day = SUITE_DAY0,
+                                            .received_ms = SUITE_NOW + day * 24 * HOUR,
+                                            .device = one[i % VALUES],
+                                            .os = other[i / VALUES],
+                                            .page = one[i % VALUES],
+                                            .version = other[i / VALUES]};
+        }
+        suite_apply(s, suite_usage_op(SUITE_APP, items, PAIRS));
+        /* Those of the first day are there on the second, which may bring the 300 others. */
+        ck_assert_double_eq(launches_of(s, NULL, NULL), (day + 1) * PAIRS);
+        ck_assert_double_eq(launches_of(s, "(other)", NULL), 300);
+        ck_assert_double_eq(launches_of(s, NULL, "(other)"), 300);
+        ck_assert_double_eq(launches_of(s, "a1", NULL), day ? 50 : 20);
+    }
 }
