@@ -290,15 +290,18 @@ enum err mem_read_alert_minutes(struct storage_reader *r, int64_t begin_ms, int6
     size_t count = 0;
     size_t kept = 0;
     struct alert_minute *rows = arena_array(arena, s->reports_count + 1, sizeof(*rows));
-    if (!rows)
+    uint64_t *earlier = arena_array(arena, s->apps_count + 1, sizeof(*earlier));
+    if (!rows || !earlier)
         return mem_no_memory(err);
     for (size_t i = 0; i < s->reports_count; i++) {
         const struct mem_report *m = &s->reports[i];
         const struct mem_cluster *c =
             m->stack_id ? mem_cluster_of(s, mem_cluster_of_stack(s, m->stack_id)) : NULL;
-        if (m->id + max_reports < s->next_report || m->op->received_ms < begin_ms || !c ||
-            !is_shown(s, c) || strcmp(c->row.state, cluster_state_name(CLUSTER_IGNORED)) == 0 ||
+        if (m->op->received_ms < begin_ms || !c || !is_shown(s, c) ||
+            strcmp(c->row.state, cluster_state_name(CLUSTER_IGNORED)) == 0 ||
             m->op->time_ms < begin_ms || m->op->time_ms >= end_ms)
+            continue;
+        if (m->id + max_reports < s->next_report && ++earlier[c->app] > max_reports / s->apps_count)
             continue;
         rows[count++] = (struct alert_minute){c->id, m->op->time_ms / 60000, 1};
     }

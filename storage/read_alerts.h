@@ -60,7 +60,8 @@ enum err read_alert_new_clusters(struct storage_reader *r, int64_t since_ms, uin
                                  struct alert_cluster **ret, size_t *ret_count, struct error *err);
 
 /* Reports of shown clusters by the minute of their time, [begin_ms, end_ms); of the newest
- * `max_reports` received alone. By cluster, then minute. */
+ * `max_reports` received. Of those received before them as much as the same work again may see, of
+ * each app its equal share: one that floods hides no other. By cluster, then minute. */
 struct alert_minute {
     uint64_t cluster_id;
     int64_t minute; /* since 1970 */

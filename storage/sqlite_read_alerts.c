@@ -1,7 +1,13 @@
 /* What alerts are made of, and the outbox. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "storage/read_plan.h"
 #include "storage/sqlite_alerts.h"
 #include "storage/sqlite_read.h"
+
+#define MINUTE_MS    60000
+#define CLUSTER_WORK 16 /* of a look at a cluster, in reports read */
 
 static enum err no_memory(struct error *err)
 {
@@ -143,23 +149,139 @@ static bool fill_minute(sqlite3_stmt *st, struct arena *arena, void *row)
     return true;
 }
 
+/* A cluster that was seen of late. */
+struct active {
+    uint64_t id;
+    int64_t app_id;
+    uint64_t stacks;
+};
+
+static bool fill_active(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    (void)arena;
+    *(struct active *)row =
+        (struct active){(uint64_t)sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1),
+                        (uint64_t)sqlite3_column_int64(st, 2)};
+    return true;
+}
+
+static size_t count_apps(const struct active *rows, size_t count)
+{
+    size_t apps = 0;
+    for (size_t i = 0; i < count; i++)
+        apps += i == 0 || rows[i].app_id != rows[i - 1].app_id;
+    return apps;
+}
+
+/* Reports [first, end) of the window that begins at `begin_ms`. */
+struct earlier {
+    int64_t first, end, begin_ms, end_ms;
+    struct arena *arena;
+    struct alert_minute *items;
+    size_t count, room;
+};
+
+static enum err add_cluster(struct sqlite_reader *r, struct earlier *e, const struct active *c,
+                            uint64_t max, uint64_t *ret_read, struct error *err)
+{
+    struct alert_minute *rows = NULL;
+    size_t count = 0;
+    *ret_read = 0;
+    sqlite3_stmt *st =
+        sql_start(&r->conn, SQL_ALERT_CLUSTER_MINUTES, err, sql_int((int64_t)c->id),
+                  sql_int(e->first), sql_int(e->end), sql_int(e->begin_ms), sql_int((int64_t)max));
+    enum err rc = sqlite_row_array(&r->conn, st, fill_minute, e->arena, &rows, &count, err);
+    for (size_t i = 0; i < count && !rc; i++) {
+        const int64_t at = rows[i].minute * MINUTE_MS;
+        *ret_read += rows[i].count;
+        if (at < e->begin_ms || at >= e->end_ms)
+            continue;
+        if (!arena_room(e->arena, (void **)&e->items, e->count, &e->room, sizeof(*e->items)))
+            return no_memory(err);
+        e->items[e->count++] = rows[i];
+    }
+    return rc;
+}
+
+/* Cluster by cluster, each app until its share of the work is spent. */
+static enum err add_earlier(struct sqlite_reader *r, struct earlier *e, uint64_t max_work,
+                            struct error *err)
+{
+    struct active *rows = NULL;
+    size_t count = 0;
+    uint64_t left = 0;
+    sqlite3_stmt *st = sql_start(&r->conn, SQL_ALERT_ACTIVE, err, sql_int(e->begin_ms));
+    enum err rc = sqlite_row_array(&r->conn, st, fill_active, e->arena, &rows, &count, err);
+    const size_t apps = rc ? 0 : count_apps(rows, count);
+    for (size_t i = 0; i < count && !rc; i++) {
+        uint64_t seen = 0;
+        if (i == 0 || rows[i].app_id != rows[i - 1].app_id)
+            left = max_work / apps;
+        const uint64_t cost = CLUSTER_WORK + rows[i].stacks;
+        if (cost >= left)
+            continue;
+        rc = add_cluster(r, e, &rows[i], left - cost, &seen, err);
+        left -= cost + seen;
+    }
+    return rc;
+}
+
+static int by_minute(const void *a, const void *b)
+{
+    const struct alert_minute *x = a;
+    const struct alert_minute *y = b;
+    if (x->cluster_id != y->cluster_id)
+        return x->cluster_id < y->cluster_id ? -1 : 1;
+    return (x->minute > y->minute) - (x->minute < y->minute);
+}
+
+/* The recent ones and the earlier ones. */
+static enum err join_minutes(const struct earlier *e, struct alert_minute **rows, size_t *count,
+                             struct error *err)
+{
+    const size_t all = *count + e->count;
+    size_t kept = 0;
+    if (e->count == 0)
+        return ERR_OK;
+    struct alert_minute *joined = arena_array(e->arena, all, sizeof(*joined));
+    if (!joined)
+        return no_memory(err);
+    if (*count > 0)
+        memcpy(joined, *rows, *count * sizeof(*joined));
+    memcpy(joined + *count, e->items, e->count * sizeof(*joined));
+    qsort(joined, all, sizeof(*joined), by_minute);
+    for (size_t i = 0; i < all; i++) {
+        if (kept > 0 && by_minute(&joined[kept - 1], &joined[i]) == 0)
+            joined[kept - 1].count += joined[i].count;
+        else
+            joined[kept++] = joined[i];
+    }
+    *rows = joined;
+    *count = kept;
+    return ERR_OK;
+}
+
 enum err sqlite_read_alert_minutes(struct storage_reader *base, int64_t begin_ms, int64_t end_ms,
                                    uint64_t max_reports, struct arena *arena,
                                    struct alert_minute **ret, size_t *ret_count, struct error *err)
 {
     struct sqlite_reader *r = sqlite_reader_of(base);
+    struct earlier e = {.begin_ms = begin_ms, .end_ms = end_ms, .arena = arena};
     int64_t max_id = 0;
-    int64_t first = 0;
     enum err rc = sql_get_values(&r->conn, SQL_REPORT_NEWEST, NULL, 0, 0, &max_id, err);
     if (!rc)
-        rc = first_received(r, begin_ms, max_id, &first, err);
-    if (!rc && max_id - first >= (int64_t)max_reports)
-        first = max_id - (int64_t)max_reports + 1;
+        rc = first_received(r, begin_ms, max_id, &e.first, err);
     if (rc)
         return rc;
-    sqlite3_stmt *st = sql_start(&r->conn, SQL_ALERT_RECENT, err, sql_int(first), sql_int(begin_ms),
+    e.end = e.first;
+    if (max_id - e.first >= (int64_t)max_reports)
+        e.end = max_id - (int64_t)max_reports + 1;
+    sqlite3_stmt *st = sql_start(&r->conn, SQL_ALERT_RECENT, err, sql_int(e.end), sql_int(begin_ms),
                                  sql_int(end_ms));
-    return sqlite_row_array(&r->conn, st, fill_minute, arena, ret, ret_count, err);
+    rc = sqlite_row_array(&r->conn, st, fill_minute, arena, ret, ret_count, err);
+    if (!rc && e.first < e.end)
+        rc = add_earlier(r, &e, max_reports, err);
+    return rc ? rc : join_minutes(&e, ret, ret_count, err);
 }
 
 static bool fill_rate(sqlite3_stmt *st, struct arena *arena, void *row)

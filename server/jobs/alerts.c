@@ -22,7 +22,7 @@
 #define NEW_PAGES     8   /* of clusters that may be new, of one look; the next one goes on there */
 #define MISSING_PAGES 16  /* of images that are missing */
 #define JUDGED        16384  /* causes remembered that the writer has judged */
-#define MINUTES_MAX   300000 /* newest reports looked at for spikes */
+#define MINUTES_MAX   300000 /* newest reports looked at for spikes; see read_alerts.h */
 #define NEW_DAYS      7      /* a cluster is new, an image newly missing, for so long */
 #define RATE_DAYS     7
 #define EXPIRE_MS     3600000

@@ -103,6 +103,21 @@ WHERE r.id >= ?1 AND r.time_ms >= ?2 AND r.time_ms < ?3 AND c.provisional = 0 AN
     AND c.state <> 'ignored' AND c.id NOT IN (SELECT id FROM approximate_clusters)
 GROUP BY 1, 2 ORDER BY 1, 2;
 
+-- Clusters that alerts are of, seen since then; by app, the last seen first.
+-- name: alert_active
+SELECT c.id, c.app_id, t.stacks
+FROM cluster_totals t CROSS JOIN clusters c ON c.id = t.cluster_id
+WHERE t.last_seen_ms >= ?1 AND c.provisional = 0 AND c.hidden = 0 AND c.state <> 'ignored'
+    AND c.id NOT IN (SELECT id FROM approximate_clusters)
+ORDER BY c.app_id, t.last_seen_ms DESC, c.id;
+
+-- So many reports of a cluster's stacks at most, of those from ?2 to before ?3.
+-- name: alert_cluster_minutes
+SELECT ?1, time_ms / 60000 AS minute, count(*)
+FROM (SELECT r.time_ms FROM stacks s CROSS JOIN reports r ON r.stack_id = s.id
+      WHERE s.cluster_id = ?1 AND s.last_seen_ms >= ?4 AND r.id >= ?2 AND r.id < ?3 LIMIT ?5)
+GROUP BY minute;
+
 -- A stack's rows of the days asked for, not all rows of all stacks.
 -- name: alert_symbolication
 SELECT p.bundle_id, c.day, sum(c.count), sum(c.count * s.app_frames), sum(c.count * s.app_named)

@@ -1,5 +1,6 @@
 /* Alerts: rules, causes, the outbox. */
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "storage/read_alerts.h"
@@ -191,4 +192,40 @@ void suite_causes_of_alerts(struct suite *s)
     ck_assert_int_eq(settings.revision, 2);
     ck_assert_int_eq(settings.since_ms, SUITE_NOW);
     ck_assert_str_eq(settings.who, "ann");
+}
+
+/* An app that floods takes its share, no more: what came before it is still seen. */
+void suite_a_flood_hides_no_spike(struct suite *s)
+{
+    static char ids[200][8];
+    struct suite_report flood[200];
+    struct error err = {0};
+    struct alert_minute *minutes = NULL;
+    size_t count = 0;
+    uint64_t of_flood = 0, of_others = 0;
+    const struct suite_report r[] = {{.id = "a", .stack = 0},
+                                     {.id = "b", .stack = 0},
+                                     {.id = "c", .stack = 0, .time_ms = SUITE_NOW + 60000}};
+    for (size_t i = 0; i < 200; i++) {
+        snprintf(ids[i], sizeof(ids[i]), "f%zu", i);
+        flood[i] = (struct suite_report){.id = ids[i], .stack = 0};
+    }
+    suite_index(s, (const uint32_t[]){1}, 1, 1);
+    suite_apply(s, suite_batch(SUITE_APP, r, 3));
+    suite_resolve(s);
+    const uint64_t id = suite_cluster(s, "f128()").id;
+    suite_apply(s, suite_batch("com.flood", flood, 200));
+    suite_resolve(s);
+    ck_assert_int_eq(read_alert_minutes(s->reader, SUITE_NOW - HOUR, SUITE_NOW + HOUR, 100,
+                                        &s->arena, &minutes, &count, &err),
+                     ERR_OK);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t *sum = minutes[i].cluster_id == id ? &of_others : &of_flood;
+        *sum += minutes[i].count;
+        ck_assert(i == 0 || minutes[i].cluster_id > minutes[i - 1].cluster_id ||
+                  minutes[i].minute > minutes[i - 1].minute);
+    }
+    ck_assert_uint_eq(of_others, 3);
+    ck_assert_uint_ge(of_flood, 100);
+    ck_assert_uint_le(of_flood, 150);
 }

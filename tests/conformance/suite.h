@@ -119,6 +119,7 @@ extern const size_t suite_case_count;
     X(alerts_once_a_window)                                                                        \
     X(deliveries_end)                                                                              \
     X(causes_of_alerts)                                                                            \
+    X(a_flood_hides_no_spike)                                                                      \
     X(states_by_hand)                                                                              \
     X(resolved_without_a_version)                                                                  \
     X(regression_by_a_report)                                                                      \
