@@ -5,8 +5,9 @@
  * is its weight in steps, so it seldom changes, and it is looked at when reports are rolled up
  * (storage/sqlite_rollup.h), not before.
  *
- * Invariants: in a cluster with tables of its own (elsewhere nobody asks) the heft of a stack is that of its weight, but for
- * stacks with later reports, which weigh more than it says. Heft 0: one report of weight 1, or none.
+ * Invariants: in a cluster with tables of its own (elsewhere nobody asks) the heft of a stack is
+ * that of its weight, but for stacks with later reports, which weigh more than it says. Heft 0: one
+ * report of weight 1, or none.
  *
  * Threads: the writer's, or the reader's. Memory: ids in the caller's arena.
  */

@@ -17,7 +17,7 @@
 #define KEPT_STACKS        2000
 #define COUNTED_BYTES      ((size_t)1 << 20)
 #define COUNT_MS           1000
-#define RECOUNT_MS         30000 /* nobody waits, but who stops the daemon */
+#define RECOUNT_MS         10000 /* nobody waits, but who stops the daemon: compose.yml for 15 s */
 
 static enum err print_symbolication(const struct read_tools *tools, struct jout *j,
                                     const char *bundle_id, const char *by, struct error *err)
