@@ -79,8 +79,9 @@ struct recount {
     char *bundle_id; /* NULL: all */
 };
 
-static void recount_free(struct recount *c)
+static void recount_over(struct stats_memo *memo, struct recount *c)
 {
+    stats_memo_counted(memo);
     if (c)
         free(c->bundle_id);
     free(c);
@@ -100,23 +101,23 @@ static enum err recount_run(struct read_job *job, const struct read_tools *tools
 static void recount_done(struct read_job *job, enum err rc, const struct error *err)
 {
     (void)rc, (void)err;
-    recount_free(job->user);
+    recount_over(((struct recount *)job->user)->memo, job->user);
 }
 
-/* When it does not come to it, one of the next requests asks again. */
+/* After STATS_DUE. When it does not come to it, one of the next requests asks again. */
 static void recount(const struct services *s, const char *bundle_id)
 {
     struct recount *c = calloc(1, sizeof(*c));
     if (c && bundle_id)
         c->bundle_id = strdup(bundle_id);
     if (!c || (bundle_id && !c->bundle_id)) {
-        recount_free(c);
+        recount_over(s->stats, c);
         return;
     }
     c->memo = s->stats;
     c->job = (struct read_job){.run = recount_run, .done = recount_done, .user = c};
     if (readers_submit(s->readers, &c->job, NULL) != ERR_OK)
-        recount_free(c);
+        recount_over(s->stats, c);
 }
 
 /* --- the answer ----------------------------------------------------------------------------- */
@@ -135,6 +136,21 @@ static enum err count_in_time(struct http_request *r, const struct read_tools *t
     return *late ? ERR_OK : rc;
 }
 
+/* What there is to tell meanwhile. */
+static const char *count_beside(struct http_request *r, const struct read_tools *tools,
+                                const char *bundle_id, int64_t began_ms)
+{
+    static const char NOT_YET[] = ",\"stacks\":null,\"provisional_stacks\":null,"
+                                  "\"symbolication_rate\":null,\"symbolication\":null,"
+                                  "\"counted_at\":null";
+    struct stats_memo *memo = r->services->stats;
+    const char *kept = NOT_YET;
+    stats_memo_put(memo, bundle_id, began_ms - STATS_FRESH_MS, NOT_YET); /* due at once */
+    if (stats_memo_get(memo, bundle_id, clock_mono_ms(), tools->arena, &kept) == STATS_DUE)
+        recount(r->services, bundle_id);
+    return kept;
+}
+
 static enum err print_counted(struct http_request *r, const struct read_tools *tools,
                               const char *bundle_id, bool fresh, struct buf *out, struct error *err)
 {
@@ -148,20 +164,13 @@ static enum err print_counted(struct http_request *r, const struct read_tools *t
         buf_puts(out, kept);
         return ERR_OK;
     }
-    static const char NOT_YET[] = ",\"stacks\":null,\"provisional_stacks\":null,"
-                                  "\"symbolication_rate\":null,\"symbolication\":null,"
-                                  "\"counted_at\":null";
     const int64_t began_ms = clock_mono_ms();
     struct buf counted;
     bool late = false;
     buf_init(&counted, COUNTED_BYTES);
     enum err rc = count_in_time(r, tools, bundle_id, fresh, &counted, &late, err);
-    if (late) {
-        stats_memo_put(r->services->stats, bundle_id, began_ms, NOT_YET);
-        recount(r->services, bundle_id);
-    }
     if (rc == ERR_OK)
-        buf_puts(out, late ? NOT_YET : counted.data);
+        buf_puts(out, late ? count_beside(r, tools, bundle_id, began_ms) : counted.data);
     buf_done(&counted);
     return rc;
 }

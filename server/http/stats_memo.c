@@ -12,6 +12,7 @@ struct entry {
 
 struct stats_memo {
     pthread_mutex_t lock;
+    int64_t counting_until_ms;
     struct entry entries[STATS_ENTRIES_MAX];
 };
 
@@ -58,13 +59,22 @@ enum stats_age stats_memo_get(struct stats_memo *m, const char *bundle_id, int64
     const char *copy =
         e && mono_ms - e->counted_ms < STATS_KEPT_MS ? arena_strdup(arena, e->text) : NULL;
     if (copy) {
-        age = mono_ms < e->due_ms ? STATS_FRESH : STATS_DUE;
-        if (age == STATS_DUE)
+        age = mono_ms < e->due_ms || mono_ms < m->counting_until_ms ? STATS_FRESH : STATS_DUE;
+        if (age == STATS_DUE) {
             e->due_ms = mono_ms + STATS_FRESH_MS;
+            m->counting_until_ms = mono_ms + STATS_TURN_MS;
+        }
         *ret = copy;
     }
     pthread_mutex_unlock(&m->lock);
     return age;
+}
+
+void stats_memo_counted(struct stats_memo *m)
+{
+    pthread_mutex_lock(&m->lock);
+    m->counting_until_ms = 0;
+    pthread_mutex_unlock(&m->lock);
 }
 
 /* What was counted then is behind what is there. */

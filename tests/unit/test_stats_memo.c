@@ -89,4 +89,24 @@ START_TEST(an_older_count_replaces_none)
 }
 END_TEST
 
-UNIT_MAIN("stats_memo", an_answer_ages, the_oldest_goes, an_older_count_replaces_none)
+/* Many apps are due at once: one counts, or no reader were left for other questions. */
+START_TEST(one_is_counted_at_a_time)
+{
+    begin();
+    stats_memo_put(memo, "a", 0, "one");
+    stats_memo_put(memo, "b", 0, "two");
+    ck_assert_int_eq(get("a", STATS_FRESH_MS), STATS_DUE);
+    ck_assert_int_eq(get("b", STATS_FRESH_MS + 1), STATS_FRESH);
+    stats_memo_counted(memo);
+    ck_assert_int_eq(get("b", STATS_FRESH_MS + 2), STATS_DUE);
+    ck_assert_int_eq(get("a", STATS_FRESH_MS + 3), STATS_FRESH);
+    /* Who was to count never came back. */
+    stats_memo_put(memo, "c", 0, "three");
+    ck_assert_int_eq(get("c", STATS_FRESH_MS + 1 + STATS_TURN_MS), STATS_FRESH);
+    ck_assert_int_eq(get("c", STATS_FRESH_MS + 2 + STATS_TURN_MS), STATS_DUE);
+    end();
+}
+END_TEST
+
+UNIT_MAIN("stats_memo", one_is_counted_at_a_time, an_answer_ages, the_oldest_goes,
+          an_older_count_replaces_none)
