@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -363,6 +364,48 @@ START_TEST(symbols_with_bad_names_are_left_out)
 }
 END_TEST
 
+/* Symbols that share one long name cost its length each: that ends with a reason. */
+START_TEST(shared_names_are_paid_for)
+{
+    enum { COUNT = 1000, NAME = 200000 };
+    static struct macho_symbol symbols[COUNT];
+    struct macho_builder b;
+    struct buf file;
+    struct error err;
+    struct object *o = NULL;
+    struct arena arena;
+    const struct object_symbol *s = NULL;
+    size_t count = 0;
+    const struct macho_section text = {.name = "__text",
+                                       .segment = "__TEXT",
+                                       .address = 0x1000,
+                                       .size = 0x10000,
+                                       .flags = S_ATTR_SOME_INSTRUCTIONS};
+    char *name = malloc(NAME);
+    memset(name, 'n', NAME - 1);
+    name[NAME - 1] = '\0';
+    for (uint32_t i = 0; i < COUNT; i++)
+        symbols[i] = (struct macho_symbol){i == 0 ? name : "", N_SECT, 0x1000 + 4 * i};
+    macho_begin(&b, true, false, CPU_TYPE_ARM64, 0, MH_DYLIB);
+    macho_uuid(&b, SAMPLE_UUID);
+    macho_segment(&b, "__TEXT", 0, 0x20000, 0, 0, &text, 1);
+    macho_symtab(&b, symbols, COUNT);
+    macho_finish(&b, &file);
+    uint32_t at = 0;
+    memcpy(&at, file.data + macho_find(&file, LC_SYMTAB, 0) + 8, 4);
+    for (uint32_t i = 0; i < COUNT; i++)
+        poke32(&file, at + 16 * i, 1);
+    ck_assert_msg(open_file(&file, &o, &err) == ERR_OK, "%s", err.text);
+    arena_init(&arena, 1 << 20);
+    ck_assert_int_eq(object_symbols(o, &arena, &s, &count, &err), ERR_LIMIT);
+    ck_assert_msg(strstr(err.text, "names of the symbols") != NULL, "%s", err.text);
+    arena_done(&arena);
+    object_close(o);
+    free(name);
+    buf_done(&file);
+}
+END_TEST
+
 /* No prefix of a file is read past its end, and none that lost debug bytes is accepted. */
 START_TEST(every_prefix_is_safe)
 {
@@ -424,4 +467,5 @@ END_TEST
 UNIT_MAIN("macho", reads_a_dsym, reads_both_widths_and_byte_orders, knows_the_archs,
           arm64_32_with_either_header, thumb_bit_is_cleared, dylib_has_a_name, first_uuid_counts,
           refuses_what_is_no_image, every_claim_is_checked, text_of_a_dsym_has_no_bytes,
-          symbols_with_bad_names_are_left_out, every_prefix_is_safe, wrapped_offsets_are_refused)
+          symbols_with_bad_names_are_left_out, shared_names_are_paid_for, every_prefix_is_safe,
+          wrapped_offsets_are_refused)
