@@ -11,8 +11,8 @@ int cmd_usage(const struct cmd *cmd, const char *fmt, ...)
     va_start(args, fmt);
     vfprintf(stderr, fmt, args);
     va_end(args);
-    fprintf(stderr, "\nUsage: stallsymd %s %s\nMore: stallsymd %s --help\n", cmd->name,
-            cmd->synopsis, cmd->name);
+    fprintf(stderr, "\nUsage: stallsymd %s%s%s\nMore: stallsymd %s --help\n", cmd->name,
+            *cmd->synopsis ? " " : "", cmd->synopsis, cmd->name);
     return CMD_USAGE;
 }
 

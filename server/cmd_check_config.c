@@ -61,11 +61,12 @@ static int run(int argc, char **argv)
         else if (opt == 'p')
             print = true;
         else
-            return cmd_usage(&cmd_check_config, "unknown option or missing value: %s",
-                             argv[optind - 1]);
+            return optopt == 'c'
+                       ? cmd_usage(&cmd_check_config, "-c needs a file")
+                       : cmd_usage(&cmd_check_config, "unknown option \"%s\"", argv[optind - 1]);
     }
     if (optind < argc)
-        return cmd_usage(&cmd_check_config, "unexpected argument \"%s\"", argv[optind]);
+        return cmd_usage(&cmd_check_config, "unexpected \"%s\"", argv[optind]);
     return report(path, print);
 }
 

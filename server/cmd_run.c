@@ -177,7 +177,7 @@ const struct cmd cmd_run = {
                "STALLSYM_ADMIN_TOKEN or the file that STALLSYM_ADMIN_TOKEN_FILE names, or made\n"
                "and written to DIR/admin-token.\n"
                "\n"
-               "TERM and INT stop it (a second one at once), HUP reads log.level, the tokens and\n"
-               "the cluster rules anew. The log goes to standard error.",
+               "TERM and INT stop it (a second one at once), HUP reads log.level, the tokens,\n"
+               "the cluster rules and the files of [tls] anew. The log goes to standard error.",
     .run = run,
 };

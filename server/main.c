@@ -41,8 +41,8 @@ static void print_commands(FILE *out)
 
 static void print_command(const struct cmd *cmd)
 {
-    printf("stallsymd %s - %s\n\nUsage: stallsymd %s %s\n", cmd->name, cmd->help, cmd->name,
-           cmd->synopsis);
+    printf("stallsymd %s - %s\n\nUsage: stallsymd %s%s%s\n", cmd->name, cmd->help, cmd->name,
+           *cmd->synopsis ? " " : "", cmd->synopsis);
     if (cmd->details && *cmd->details)
         printf("\n%s\n", cmd->details);
 }

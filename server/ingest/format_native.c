@@ -427,8 +427,9 @@ static enum err read_object(struct intake *in, json_t *o, const char *at, uint32
     fields_init(&b.broken, in->arena);
     if (!json_is_object(o) || (reports && !json_is_array(reports)) || (!reports && !is_report(o)))
         return error_set(err, ERR_INVALID,
-                         "%s%sneither a batch (an object with `reports`) nor a report", at,
-                         *at ? ": " : "");
+                         "%s%sneither a batch (an object with `reports`) nor a report (one with "
+                         "`stack`, `samples` or `threads`)",
+                         at, *at ? ": " : "");
     if (!own_images(in, &b.broken, o, &b.images, &b.set) && in->no_memory)
         return ERR_OK;
     if (!reports) {

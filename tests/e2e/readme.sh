@@ -22,7 +22,7 @@ EOF
             -e "s|build/stallsymd|'$STALLSYMD'|" \
             -e "s|^curl -sS |curl -sS --fail-with-body |" \
             -e "s#build/\(stalls\.svg\|upload\.sh\|index\)#$work/\1#g" \
-            -e 's|^sleep 1$|settled|' -e '/before\.ndjson/a settled'
+            -e 's|^sleep 1$|settled|'
 } >"$work/script"
 grep -q 'upload.sh' "$work/script"
 STALLSYM_HTTP_PORT=$port STALLSYM_STORAGE_DIR=$work/data timeout 120 bash "$work/script" >"$work/out" 2>&1 ||
