@@ -273,15 +273,6 @@ enum err mem_read_alert_new_clusters(struct storage_reader *r, int64_t since_ms,
     return ERR_OK;
 }
 
-static int by_minute(const void *a, const void *b)
-{
-    const struct alert_minute *x = a;
-    const struct alert_minute *y = b;
-    if (x->cluster_id != y->cluster_id)
-        return x->cluster_id < y->cluster_id ? -1 : 1;
-    return (x->minute > y->minute) - (x->minute < y->minute);
-}
-
 enum err mem_read_alert_minutes(struct storage_reader *r, int64_t begin_ms, int64_t end_ms,
                                 uint64_t max_reports, struct arena *arena,
                                 struct alert_minute **ret, size_t *ret_count, struct error *err)
@@ -305,9 +296,9 @@ enum err mem_read_alert_minutes(struct storage_reader *r, int64_t begin_ms, int6
             continue;
         rows[count++] = (struct alert_minute){c->id, m->op->time_ms / 60000, 1};
     }
-    qsort(rows, count, sizeof(*rows), by_minute);
+    qsort(rows, count, sizeof(*rows), alert_minutes_compare);
     for (size_t i = 0; i < count; i++) {
-        if (kept && by_minute(&rows[kept - 1], &rows[i]) == 0)
+        if (kept && alert_minutes_compare(&rows[kept - 1], &rows[i]) == 0)
             rows[kept - 1].count++;
         else
             rows[kept++] = rows[i];

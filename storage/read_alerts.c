@@ -70,3 +70,12 @@ enum err read_deliveries(struct storage_reader *r, const struct delivery_filter 
                     r, err,
                     read_deliveries(r, f, limit, cursor, arena, ret, ret_count, ret_next, err));
 }
+
+int alert_minutes_compare(const void *a, const void *b)
+{
+    const struct alert_minute *x = a;
+    const struct alert_minute *y = b;
+    if (x->cluster_id != y->cluster_id)
+        return x->cluster_id < y->cluster_id ? -1 : 1;
+    return (x->minute > y->minute) - (x->minute < y->minute);
+}

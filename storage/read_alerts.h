@@ -67,6 +67,8 @@ struct alert_minute {
     int64_t minute; /* since 1970 */
     uint64_t count;
 };
+/* For qsort: by cluster, then minute. */
+int alert_minutes_compare(const void *a, const void *b);
 enum err read_alert_minutes(struct storage_reader *r, int64_t begin_ms, int64_t end_ms,
                             uint64_t max_reports, struct arena *arena, struct alert_minute **ret,
                             size_t *ret_count, struct error *err);

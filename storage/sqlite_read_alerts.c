@@ -226,15 +226,6 @@ static enum err add_earlier(struct sqlite_reader *r, struct earlier *e, uint64_t
     return rc;
 }
 
-static int by_minute(const void *a, const void *b)
-{
-    const struct alert_minute *x = a;
-    const struct alert_minute *y = b;
-    if (x->cluster_id != y->cluster_id)
-        return x->cluster_id < y->cluster_id ? -1 : 1;
-    return (x->minute > y->minute) - (x->minute < y->minute);
-}
-
 /* The recent ones and the earlier ones. */
 static enum err join_minutes(const struct earlier *e, struct alert_minute **rows, size_t *count,
                              struct error *err)
@@ -249,9 +240,9 @@ static enum err join_minutes(const struct earlier *e, struct alert_minute **rows
     if (*count > 0)
         memcpy(joined, *rows, *count * sizeof(*joined));
     memcpy(joined + *count, e->items, e->count * sizeof(*joined));
-    qsort(joined, all, sizeof(*joined), by_minute);
+    qsort(joined, all, sizeof(*joined), alert_minutes_compare);
     for (size_t i = 0; i < all; i++) {
-        if (kept > 0 && by_minute(&joined[kept - 1], &joined[i]) == 0)
+        if (kept > 0 && alert_minutes_compare(&joined[kept - 1], &joined[i]) == 0)
             joined[kept - 1].count += joined[i].count;
         else
             joined[kept++] = joined[i];
