@@ -3,8 +3,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "server/cmd.h"
 #include "server/config.h"
+#include "server/http/client_addr.h"
+#include "server/http/tls.h"
 #include "server/rules_file.h"
 
 #define TEXT_MAX ((size_t)1024 * 1024)
@@ -12,14 +15,28 @@
 /* What the configuration names is read too: `run` would stop at it. */
 static bool files_are_good(const struct config *config)
 {
+    const struct config_tls *t = &config->tls;
     struct rules *rules = NULL;
+    struct proxy_list *proxies = NULL;
     struct error err;
+    bool good = true, tls = false;
     if (rules_file_read(config->clusters.rules, &rules, &err) != ERR_OK) {
         fprintf(stderr, "[clusters] rules: %s\n", err.text);
-        return false;
+        good = false;
     }
+    if (proxy_list_new(config->http.trusted_proxies, &proxies, &err) != ERR_OK) {
+        fprintf(stderr, "[http] trusted_proxies: %s\n", err.text);
+        good = false;
+    }
+    if (tls_start(t->certificate, t->key, t->priorities, clock_wall_ms(), &tls, &err) != ERR_OK) {
+        fprintf(stderr, "%s\n", err.text);
+        good = false;
+    }
+    if (tls)
+        tls_stop();
+    proxy_list_free(proxies);
     rules_free(rules);
-    return true;
+    return good;
 }
 
 static int report(const char *path, bool print)
@@ -74,9 +91,11 @@ const struct cmd cmd_check_config = {
     .name = "check-config",
     .help = "says what is wrong with a configuration",
     .synopsis = "[-c FILE] [--print]",
-    .details = "Reads FILE (without it: the defaults), the environment and the cluster rules as\n"
-               "`run` does. Prints OK, or each mistake with its file and line on standard error.\n"
-               "\n"
-               "  --print   instead of OK every key with the value in force",
+    .details =
+        "Reads FILE (without it: the defaults), the environment, the cluster rules and the\n"
+        "files of [tls] as `run` does. Prints OK, or each mistake with its file and line on\n"
+        "standard error.\n"
+        "\n"
+        "  --print   instead of OK every key with the value in force",
     .run = run,
 };

@@ -425,20 +425,10 @@ static enum err open_socket(struct http_server *s, const struct http_options *o,
 
 static enum err start_tls(struct http_server *s, const struct http_options *o, struct error *err)
 {
-    bool certificate = o->tls_certificate && *o->tls_certificate;
-    bool key = o->tls_key && *o->tls_key;
-    if (certificate != key)
-        return error_set(err, ERR_INVALID,
-                         "[tls] certificate and key are given together or not at all");
-    if (!certificate)
-        return ERR_OK;
-    if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+    enum err rc =
+        tls_start(o->tls_certificate, o->tls_key, o->tls_priorities, clock_wall_ms(), &s->tls, err);
+    if (s->tls && MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
         return error_set(err, ERR_UNSUPPORTED, "this libmicrohttpd was built without TLS");
-    if (o->tls_priorities && *o->tls_priorities &&
-        tls_check_priorities(o->tls_priorities, err) != ERR_OK)
-        return ERR_INVALID;
-    enum err rc = tls_start(o->tls_certificate, o->tls_key, clock_wall_ms(), err);
-    s->tls = rc == ERR_OK;
     return rc;
 }
 

@@ -187,9 +187,30 @@ static void drop_retired(int64_t before_mono_ms)
     }
 }
 
-enum err tls_start(const char *certificate, const char *key, int64_t wall_ms, struct error *err)
+static enum err check_priorities(const char *priorities, struct error *err)
+{
+    gnutls_priority_t parsed = NULL;
+    const char *at = NULL;
+    int n = gnutls_priority_init(&parsed, priorities, &at);
+    if (n != 0)
+        return error_set(err, ERR_INVALID, "[tls] priorities: %s, at \"%.60s\"", gnutls_strerror(n),
+                         at ? at : "");
+    gnutls_priority_deinit(parsed);
+    return ERR_OK;
+}
+
+enum err tls_start(const char *certificate, const char *key, const char *priorities,
+                   int64_t wall_ms, bool *ret_on, struct error *err)
 {
     struct pair *p = NULL;
+    *ret_on = false;
+    if ((certificate && *certificate) != (key && *key))
+        return error_set(err, ERR_INVALID,
+                         "[tls] certificate and key are given together or not at all");
+    if (!certificate || !*certificate)
+        return ERR_OK;
+    if (priorities && *priorities && check_priorities(priorities, err) != ERR_OK)
+        return ERR_INVALID;
     tls.certificate = strdup(certificate);
     tls.key_file = strdup(key);
     enum err rc = tls.certificate && tls.key_file
@@ -202,6 +223,7 @@ enum err tls_start(const char *certificate, const char *key, int64_t wall_ms, st
     pthread_mutex_lock(&tls.lock);
     tls.now = p;
     pthread_mutex_unlock(&tls.lock);
+    *ret_on = true;
     return ERR_OK;
 }
 
@@ -261,16 +283,4 @@ void *tls_callback(void)
     void *data;
     memcpy(&data, &f, sizeof(data));
     return data;
-}
-
-enum err tls_check_priorities(const char *priorities, struct error *err)
-{
-    gnutls_priority_t parsed = NULL;
-    const char *at = NULL;
-    int n = gnutls_priority_init(&parsed, priorities, &at);
-    if (n != 0)
-        return error_set(err, ERR_INVALID, "[tls] priorities: %s, at \"%.60s\"", gnutls_strerror(n),
-                         at ? at : "");
-    gnutls_priority_deinit(parsed);
-    return ERR_OK;
 }

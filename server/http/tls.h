@@ -15,6 +15,7 @@
 #ifndef STALLSYM_HTTP_TLS_H
 #define STALLSYM_HTTP_TLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -27,13 +28,13 @@
     "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-DHE-RSA:-CIPHER-ALL:+AES-256-GCM:"           \
     "+AES-128-GCM:+CHACHA20-POLY1305"
 
-/* `wall_ms`: for the certificate's dates. */
-enum err tls_start(const char *certificate, const char *key, int64_t wall_ms, struct error *err);
+/* The three of [tls], as they are given (NULL is empty); without certificate and key *ret_on is false.
+ * `wall_ms`: for the certificate's dates. After an error there is nothing to stop. */
+enum err tls_start(const char *certificate, const char *key, const char *priorities,
+                   int64_t wall_ms, bool *ret_on, struct error *err);
 enum err tls_reload(int64_t wall_ms, int64_t mono_ms, struct error *err);
 void tls_stop(void);
 /* gnutls_certificate_retrieve_function2, for MHD_OPTION_HTTPS_CERT_CALLBACK. */
 void *tls_callback(void);
-/* ERR_INVALID: GnuTLS does not understand them. */
-enum err tls_check_priorities(const char *priorities, struct error *err);
 
 #endif

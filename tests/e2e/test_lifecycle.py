@@ -177,6 +177,9 @@ def configuration():
         (d.folder / 'x.rules').write_text('owner=feed image=Shop: Feed* "-[Feed*"\n')
         answer = run(['check-config', '-c', str(conf)])
         assert answer.returncode == 0 and answer.stdout == 'OK\n', answer
+        for command in ('run', 'check-config'):
+            answer = run([command], {'STALLSYM_HTTP_TRUSTED_PROXIES': '10.0.0.0/8 x'})
+            assert answer.returncode == 1 and '"x" is no address' in answer.stderr, answer
         for command in ('run', 'migrate', 'health'):
             answer = run([command, '--port', '1'])
             assert answer.returncode == 2 and 'unknown option "--port"' in answer.stderr, answer

@@ -172,8 +172,10 @@ def refused():
         env = {**os.environ, 'STALLSYM_STORAGE_DIR': folder, 'STALLSYM_HTTP_PORT': '0',
                'STALLSYM_TLS_CERTIFICATE': str(certificate), 'STALLSYM_TLS_KEY': str(its_key),
                'STALLSYM_TLS_PRIORITIES': priorities}
-        done = subprocess.run([PROGRAM, 'run'], env=env, capture_output=True, text=True, timeout=20 * SLOW)
-        assert done.returncode != 0 and words in done.stderr, (words, done)
+        for command in ('check-config', 'run'):
+            done = subprocess.run([PROGRAM, command], env=env, capture_output=True, text=True,
+                                  timeout=20 * SLOW)
+            assert done.returncode != 0 and words in done.stderr, (words, done)
 
 
 def make_expired():
