@@ -33,6 +33,13 @@ static void add(struct compare_cell *cells, size_t *count, uint64_t cluster_id, 
                                              figures_above(fact->weighted, fact->duration_ms));
 }
 
+/* 0: none, or a hidden one. */
+static uint64_t shown_cluster(const struct mem_state *s, uint64_t stack_id)
+{
+    const struct mem_cluster *c = mem_cluster_of(s, mem_cluster_of_stack(s, stack_id));
+    return c && !c->row.hidden ? c->id : 0;
+}
+
 enum err mem_read_compare(struct storage_reader *r, const struct read_filter *f,
                           const char *const versions[2], struct arena *arena,
                           struct compare_cell **ret, size_t *ret_count, struct error *err)
@@ -46,7 +53,7 @@ enum err mem_read_compare(struct storage_reader *r, const struct read_filter *f,
     for (size_t i = 0; i < s->facts_count; i++) {
         const struct mem_fact *fact = &s->facts[i];
         const int64_t day = clock_day(fact->time_ms);
-        const uint64_t id = mem_cluster_of_stack(s, fact->stack_id);
+        const uint64_t id = shown_cluster(s, fact->stack_id);
         if (strcmp(s->apps[fact->app].bundle_id, f->bundle_id) != 0 || day < days.begin ||
             day >= days.end || (f->kind >= 0 && (int)fact->kind != f->kind))
             continue;

@@ -4,7 +4,8 @@
  * Purpose: what a comparison of versions is reckoned from.
  *
  * Invariants: from the counters, for ever; times are whole days (UTC). Cells come by cluster, side and
- * day; those of cluster 0 are of the whole app, with what is in no cluster.
+ * day; those of cluster 0 are of the whole app, with what is in no cluster. Hidden clusters (idle) have
+ * no cells of their own.
  *
  * Threads, memory: as storage_read.h says.
  */

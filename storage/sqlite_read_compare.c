@@ -14,8 +14,14 @@ struct day_sums {
     int64_t count, weighted, stall_ms, above_ms;
 };
 
+/* What is compared. */
+struct cells {
+    struct row_list rows;
+    struct row_list hidden; /* ids of clusters that are left out, ascending */
+};
+
 struct collector {
-    struct row_list *cells;
+    struct cells *cells;
     struct row_list second; /* rows of dict of the second version */
     uint64_t cluster_id;    /* that `days` are of */
     struct day_sums *days;
@@ -23,10 +29,20 @@ struct collector {
     struct arena *arena;
 };
 
-static enum err add_cell(struct row_list *cells, uint64_t cluster_id, const struct day_sums *d,
+static int by_id(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static enum err add_cell(struct cells *cells, uint64_t cluster_id, const struct day_sums *d,
                          struct error *err)
 {
-    struct compare_cell *c = cells->count < COMPARE_CELLS_MAX ? row_list_add(cells, err) : NULL;
+    if (cells->hidden.count &&
+        bsearch(&cluster_id, cells->hidden.items, cells->hidden.count, sizeof(cluster_id), by_id))
+        return ERR_OK;
+    struct compare_cell *c =
+        cells->rows.count < COMPARE_CELLS_MAX ? row_list_add(&cells->rows, err) : NULL;
     if (!c)
         return error_set(err, ERR_LIMIT, "too many clusters and days for a comparison");
     *c = (struct compare_cell){
@@ -42,7 +58,7 @@ static enum err add_cell(struct row_list *cells, uint64_t cluster_id, const stru
 }
 
 static enum err add_cells(struct sqlite_reader *r, enum sql_query query,
-                          const struct sql_value *values, struct row_list *cells, struct error *err)
+                          const struct sql_value *values, struct cells *cells, struct error *err)
 {
     bool row = true;
     sqlite3_stmt *st = sql_bind(&r->conn, query, values, FILTER_VALUES + 2, err);
@@ -134,11 +150,11 @@ static enum err take_row(void *ctx, uint64_t cluster_id, const struct cube_row *
 /* *ret_known false: the cells are as they were. */
 static enum err compare_rolled(struct sqlite_reader *r, const struct read_filter *f,
                                const char *const versions[2], struct arena *arena,
-                               struct row_list *cells, bool *ret_known, struct error *err)
+                               struct cells *cells, bool *ret_known, struct error *err)
 {
     struct collector c = {.cells = cells, .arena = arena};
     struct row_list builds; /* of both */
-    const size_t before = cells->count;
+    const size_t before = cells->rows.count;
     enum err rc = ERR_OK;
     row_list_init(&builds, sizeof(int64_t), arena);
     row_list_init(&c.second, sizeof(int64_t), arena);
@@ -153,7 +169,7 @@ static enum err compare_rolled(struct sqlite_reader *r, const struct read_filter
     if (!rc && *ret_known)
         rc = end_cluster(&c, err);
     if (!rc && !*ret_known)
-        cells->count = before;
+        cells->rows.count = before;
     return rc;
 }
 
@@ -164,15 +180,20 @@ enum err sqlite_read_compare(struct storage_reader *base, const struct read_filt
     struct sqlite_reader *r = sqlite_reader_of(base);
     struct sql_value values[FILTER_VALUES + 2];
     struct read_filter sides = {0};
-    struct row_list cells;
+    struct cells cells;
     bool known = false;
     read_filter_init(&sides);
     sides.bundle_id = f->bundle_id;
     sides.kind = f->kind;
     sides.since_ms = f->since_ms;
     sides.until_ms = f->until_ms;
-    row_list_init(&cells, sizeof(struct compare_cell), arena);
+    row_list_init(&cells.rows, sizeof(struct compare_cell), arena);
+    row_list_init(&cells.hidden, sizeof(uint64_t), arena);
     enum err rc = sqlite_filter_values(r, f, READ_COUNTERS, values, err);
+    if (!rc)
+        rc = sqlite_rows(&r->conn,
+                         sql_start(&r->conn, SQL_CLUSTERS_HIDDEN, err, sql_text(f->bundle_id)),
+                         sqlite_fill_int, &cells.hidden, err);
     if (rc)
         return rc;
     values[FILTER_VALUES] = sql_text(versions[0]);
@@ -184,7 +205,7 @@ enum err sqlite_read_compare(struct storage_reader *base, const struct read_filt
         rc = add_cells(r, SQL_COMPARE_CLUSTERS, values, &cells, err);
     if (rc)
         return rc;
-    *ret = cells.items;
-    *ret_count = cells.count;
+    *ret = cells.rows.items;
+    *ret_count = cells.rows.count;
     return ERR_OK;
 }

@@ -107,6 +107,10 @@ WHERE r.id = ?1;
 
 -- === comparing ===================================================================================
 
+-- name: clusters_hidden
+SELECT id FROM clusters
+WHERE hidden = 1 AND app_id = (SELECT id FROM apps WHERE bundle_id = ?1) ORDER BY id;
+
 -- ?12 and ?13: the versions.
 -- name: compare_app
 SELECT 0, d.value = ?13 AS side, c.day, sum(c.count), sum(c.weighted), sum(c.stall_ms),

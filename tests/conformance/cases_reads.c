@@ -5,11 +5,31 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "storage/read_compare.h"
 #include "tests/conformance/suite.h"
 
 #define DAY ((int64_t)86400000)
 
 static const uint32_t all_images[] = {1, 2, 3, 4};
+
+/* Clusters in a comparison of the two versions, and reports of the app. */
+static size_t compared(struct suite *s, size_t *ret_app)
+{
+    static const char *const versions[2] = {"1.0", "2.0"};
+    struct read_filter f;
+    struct compare_cell *cells;
+    struct error err = {0};
+    size_t count, clusters = 0;
+    read_filter_init(&f);
+    f.bundle_id = SUITE_APP;
+    ck_assert_int_eq(read_compare(s->reader, &f, versions, &s->arena, &cells, &count, &err),
+                     ERR_OK);
+    for (size_t i = 0; i < count; i++) {
+        *ret_app += cells[i].cluster_id ? 0 : cells[i].count;
+        clusters += cells[i].cluster_id && cells[i].cluster_id != cells[i - 1].cluster_id;
+    }
+    return clusters;
+}
 
 /* 24 reports over three clusters (16, 6 and 2), two versions, devices, days. */
 static void post_mixture(struct suite *s)
@@ -157,7 +177,7 @@ void suite_cluster_filters(struct suite *s)
     list(s, &f, SORT_COUNT, &n);
     ck_assert_uint_eq(n, 0);
 
-    /* Idle ones only on demand. */
+    /* Idle ones only on demand, and never in a comparison. */
     const struct suite_report idle = {.id = "idle", .stack = 16};
     suite_apply(s, suite_batch(SUITE_APP, &idle, 1));
     suite_resolve(s);
@@ -167,6 +187,9 @@ void suite_cluster_filters(struct suite *s)
     f.include_hidden = true;
     list(s, &f, SORT_COUNT, &n);
     ck_assert_uint_eq(n, 4);
+    size_t app = 0;
+    ck_assert_uint_eq(compared(s, &app), 3);
+    ck_assert_uint_eq(app, 25);
 }
 
 void suite_cluster_pages(struct suite *s)

@@ -212,7 +212,7 @@ static void run_sql(const char *path, const char *sql)
 /* The file as it was before tallies, to be brought up again. */
 static void forget_tallies(const char *path)
 {
-    static const char sql[] = "DROP TABLE turn_backs;"
+    static const char sql[] = "DROP INDEX clusters_hidden; DROP TABLE turn_backs;"
                               "DROP INDEX stacks_heft; ALTER TABLE stacks DROP COLUMN heft;"
                               "DROP TABLE cluster_cubes; DROP TABLE cluster_counters;"
                               "DROP TABLE cluster_devices; DROP TABLE cluster_pages;"
