@@ -60,6 +60,8 @@ enum err flame_print(struct flame *f, const struct flame_format *format, struct 
         format->print(f, out);
         if (!out->failed)
             return ERR_OK;
+        if (!out->capped)
+            return error_set(err, ERR_NO_MEMORY, "no memory for a flame graph");
         (void)call_tree_nodes(f->tree, &count);
         if (count <= NODES_LEAST)
             return error_set(err, ERR_LIMIT, "the flame graph is too large");
