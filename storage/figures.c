@@ -29,6 +29,15 @@ int64_t figures_sum(int64_t a, int64_t b)
     return sum < -FIGURES_SUM_MAX ? -FIGURES_SUM_MAX : sum;
 }
 
+void figures_add_sums(struct figures *f, int64_t count, int64_t weighted, int64_t stall_ms,
+                      int64_t above_ms)
+{
+    f->count = figures_sum(f->count, count);
+    f->weighted = figures_sum(f->weighted, weighted);
+    f->stall_ms = figures_sum(f->stall_ms, stall_ms);
+    f->above_ms = figures_sum(f->above_ms, above_ms);
+}
+
 int64_t figures_above(int64_t weighted, int64_t duration_ms)
 {
     const int64_t above = weighted - FIGURES_WEIGHT_ONE;
@@ -47,10 +56,7 @@ int64_t figures_stall(int64_t duration_ms)
 
 bool figures_merge(struct figures *f, const struct figures *other)
 {
-    f->count = figures_sum(f->count, other->count);
-    f->weighted = figures_sum(f->weighted, other->weighted);
-    f->stall_ms = figures_sum(f->stall_ms, other->stall_ms);
-    f->above_ms = figures_sum(f->above_ms, other->above_ms);
+    figures_add_sums(f, other->count, other->weighted, other->stall_ms, other->above_ms);
     return histogram_merge(&f->hist, &other->hist);
 }
 

@@ -42,6 +42,9 @@ void figures_show(const struct figures *f, struct duration_figures *ret);
 
 /* Of two sums, cut at plus and minus FIGURES_SUM_MAX. */
 int64_t figures_sum(int64_t a, int64_t b);
+/* All that a row of sums has but its histogram. */
+void figures_add_sums(struct figures *f, int64_t count, int64_t weighted, int64_t stall_ms,
+                      int64_t above_ms);
 /* What a duration adds to stall time. */
 int64_t figures_stall(int64_t duration_ms);
 /* What its weight (millionths) adds to that, rounded down, at most FIGURES_ABOVE_MAX. */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 /* Of 10 bits an id and 7 looks one id in 120 that is not there is taken for one that may be. */
 #define BITS_AN_ID 10
 #define LOOKS      7
@@ -144,14 +146,10 @@ static bool add_range(struct id_days *d, struct id_day *day, const uint8_t (*has
                       size_t count)
 {
     struct id_range r = {.bits = (uint32_t)count * BITS_AN_ID};
-    if (day->count == day->cap) {
-        const size_t cap = day->cap ? day->cap * 2 : 16;
-        struct id_range *ranges = realloc(day->ranges, cap * sizeof(*ranges));
-        if (!ranges)
-            return false;
-        day->ranges = ranges;
-        day->cap = cap;
-    }
+    struct id_range *ranges = vec_grown(day->ranges, &day->cap, day->count + 1, sizeof(*ranges));
+    if (!ranges)
+        return false;
+    day->ranges = ranges;
     r.words = calloc(1, bytes_of(&r));
     if (!r.words)
         return false;

@@ -12,10 +12,7 @@ bool figure_row_add(struct figures *f, const struct figure_row *row)
 {
     if (row->hist_len == 0 && row->count == 1)
         return figures_add(f, row->weighted, row->duration_ms);
-    f->count = figures_sum(f->count, row->count);
-    f->weighted = figures_sum(f->weighted, row->weighted);
-    f->stall_ms = figures_sum(f->stall_ms, row->stall_ms);
-    f->above_ms = figures_sum(f->above_ms, row->above_ms);
+    figures_add_sums(f, row->count, row->weighted, row->stall_ms, row->above_ms);
     return histogram_add_encoded(&f->hist, row->hist, row->hist_len);
 }
 

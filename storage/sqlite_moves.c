@@ -62,12 +62,8 @@ static struct cluster_pair *pair_of(struct moves *m, int64_t from, int64_t to)
 static bool add_row(struct cluster_pair *p, const struct cube_row *row, const void *hist,
                     size_t hist_len, bool rolled)
 {
-    struct figures *f = &p->figures;
-    f->count += row->count;
-    f->weighted += row->weighted;
-    f->stall_ms += row->stall_ms;
-    f->above_ms += row->above_ms;
-    return histogram_add_encoded(&f->hist, hist, hist_len) &&
+    figures_add_sums(&p->figures, row->count, row->weighted, row->stall_ms, row->above_ms);
+    return histogram_add_encoded(&p->figures.hist, hist, hist_len) &&
            tally_add(&p->tally, TALLY_DAYS, row->day, row->count) &&
            tally_add(&p->tally, TALLY_BUILDS, row->build_id, row->count) &&
            (!rolled || cube_add(&p->rolled.cube, row));

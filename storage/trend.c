@@ -11,10 +11,7 @@ void trend_parts_done(struct trend_parts *p)
 
 static void add_sums(struct figures *to, const struct figures *sums)
 {
-    to->count = figures_sum(to->count, sums->count);
-    to->weighted = figures_sum(to->weighted, sums->weighted);
-    to->stall_ms = figures_sum(to->stall_ms, sums->stall_ms);
-    to->above_ms = figures_sum(to->above_ms, sums->above_ms);
+    figures_add_sums(to, sums->count, sums->weighted, sums->stall_ms, sums->above_ms);
 }
 
 struct breakdown_entry *trend_add(struct trend_parts *p, int64_t group, int64_t point,
