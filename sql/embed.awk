@@ -84,9 +84,9 @@ END {
         print "    \"" name[i] "\","
     print "};\n\nconst char *const sql_query_texts[SQL_QUERIES] = {"
     for (i = 1; i <= queries; i++)
-        printf "%s    ,\n", query[i]
+        printf "    (\n%s    ),\n", query[i]
     print "};\n\nconst char *const sql_migrations[SQL_MIGRATIONS] = {"
     for (i = 1; i <= migrations; i++)
-        printf "%s    ,\n", migration[i]
+        printf "    (\n%s    ),\n", migration[i]
     print "};\n#endif\n\n#endif"
 }

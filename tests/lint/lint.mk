@@ -49,6 +49,6 @@ lint-tidy: $(if $(TIDY_14),$(TIDY_MARKS))
 $(BUILD)/lint/%.tidy: %.c .clang-tidy | generated
 	@mkdir -p $(@D)
 	@echo "  TIDY    $<"
-	$(Q)$(CLANG_TIDY) --quiet $< -- -std=gnu11 -D_GNU_SOURCE -I. -I$(BUILD)/gen $(PKG_CFLAGS) \
+	$(Q)$(CLANG_TIDY) --quiet $< -- -std=gnu11 -Wall -Wextra -D_GNU_SOURCE -I. -I$(BUILD)/gen $(PKG_CFLAGS) \
 	    >$@.txt 2>/dev/null || { cat $@.txt; exit 1; }
 	$(Q)touch $@
