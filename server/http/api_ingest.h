@@ -17,6 +17,8 @@
 bool api_ingest_media(struct http_request *r, enum ingest_media *ret);
 /* The body could not be read at all. */
 void api_ingest_error(struct http_request *r, enum err rc, const struct error *err);
+/* What a body that was read costs until it is answered, and what of it was not read. */
+void api_ingest_measure(struct http_request *r, const struct ingest_result *result);
 /* Nothing to write; `none` says so when all were refused. */
 void api_ingest_nothing(struct http_request *r, const struct ingest_result *result,
                         const char *none);

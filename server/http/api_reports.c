@@ -43,6 +43,21 @@ static void print_dropped(struct jout *j, uint32_t index, const char *path, cons
     jout_end_object(j);
 }
 
+/* Most clients send what is read, and their answers are short. */
+static void print_ignored(struct jout *j, const struct ingest_result *result)
+{
+    if (result->ignored_count == 0)
+        return;
+    jout_array(j, "ignored_fields");
+    for (size_t i = 0; i < result->ignored_count; i++) {
+        jout_object(j, NULL);
+        jout_string(j, "path", result->ignored[i].path);
+        jout_uint(j, "count", result->ignored[i].count);
+        jout_end_object(j);
+    }
+    jout_end_array(j);
+}
+
 /* The members that do not depend on the commit, and `dropped` last: print_dropped_stacks() goes on. */
 static void print_lists(struct jout *j, const struct ingest_result *result)
 {
@@ -58,6 +73,7 @@ static void print_lists(struct jout *j, const struct ingest_result *result)
         jout_end_object(j);
     }
     jout_end_array(j);
+    print_ignored(j, result);
     if (result->sampled_out > 0)
         jout_uint(j, "sampled_out", result->sampled_out);
     if (result->retry_after_s > 0)
@@ -98,6 +114,16 @@ static void print_dropped_stacks(struct buf *out, const struct write_op *op)
         buf_shorten(out, end);
         buf_putc(out, ']');
     }
+}
+
+void api_ingest_measure(struct http_request *r, const struct ingest_result *result)
+{
+    uint64_t ignored = 0;
+    for (size_t i = 0; i < result->ignored_count; i++)
+        ignored += result->ignored[i].count;
+    metrics_add(r->services->metrics, METRIC_FIELDS_IGNORED, (int64_t)ignored);
+    /* A body takes many times its size until the writer had it. */
+    http_request_charge(r, result->arena->used);
 }
 
 static void print_counts(struct jout *j, uint32_t accepted, uint32_t duplicates)
@@ -225,8 +251,7 @@ void api_post_reports(struct http_request *r)
         api_ingest_error(r, rc, &err);
         return;
     }
-    /* A body takes many times its size until the writer had it. */
-    http_request_charge(r, result.arena->used);
+    api_ingest_measure(r, &result);
     metrics_add(r->services->metrics, METRIC_REPORTS_REJECTED, (int64_t)result.rejected_count);
     if (!result.op) {
         api_ingest_nothing(r, &result, "every report in the body was refused");

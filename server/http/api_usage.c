@@ -37,7 +37,7 @@ void api_post_usage(struct http_request *r)
         api_ingest_error(r, rc, &err);
         return;
     }
-    http_request_charge(r, result.arena->used);
+    api_ingest_measure(r, &result);
     if (!result.op) {
         api_ingest_nothing(r, &result, "every item in the body was refused");
         ingest_result_done(&result);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "server/ingest/format_body.h"
+#include "server/ingest/format_names.h"
 #include "server/ingest/format_native_stack.h"
 #include "server/ingest/format_place.h"
 #include "server/ingest/image_set.h"
@@ -430,6 +431,7 @@ static enum err read_object(struct intake *in, json_t *o, const char *at, uint32
                          "%s%sneither a batch (an object with `reports`) nor a report (one with "
                          "`stack`, `samples` or `threads`)",
                          at, *at ? ": " : "");
+    names_check(in, o, reports ? NAMES_BATCH : NAMES_FLAT_REPORT);
     if (!own_images(in, &b.broken, o, &b.images, &b.set) && in->no_memory)
         return ERR_OK;
     if (!reports) {

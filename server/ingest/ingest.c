@@ -25,6 +25,8 @@ void ingest_publish(const struct intake *in, struct ingest_result *ret)
     ret->rejected_count = in->rejected_count;
     ret->dropped = in->dropped;
     ret->dropped_count = in->dropped_count;
+    ret->ignored = in->ignored;
+    ret->ignored_count = in->ignored_count;
     ret->sampled_out = in->sampled_out;
     ret->retry_after_s = in->retry_after_s;
     ret->need_image_sets = in->need_sets;

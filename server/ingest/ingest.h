@@ -65,6 +65,14 @@ struct ingest_dropped {
     const char *reason;
 };
 
+/* A field that is not read, server/ingest/format_names.h. */
+struct ingest_ignored {
+    const char *path; /* "reports[].duration"; "(other)" for all that are not listed */
+    uint64_t count;   /* how often it came */
+    uint64_t place;   /* of the list itself: by what an entry is found again */
+    char key[64];
+};
+
 struct ingest_result {
     struct write_op *op; /* with at least one report (or item); NULL when all were refused */
     uint32_t reports;    /* in the op */
@@ -72,6 +80,8 @@ struct ingest_result {
     size_t rejected_count;
     const struct ingest_dropped *dropped;
     size_t dropped_count;
+    const struct ingest_ignored *ignored;
+    size_t ignored_count;
     uint32_t sampled_out;   /* slight stalls that were left out; the others stand for them */
     uint32_t retry_after_s; /* some were refused for a quota: until then; 0: none was */
     const char **need_image_sets;

@@ -27,6 +27,8 @@ struct intake {
     size_t rejected_count, rejected_room;
     struct ingest_dropped *dropped;
     size_t dropped_count, dropped_room;
+    struct ingest_ignored *ignored;
+    size_t ignored_count;
     struct report_images **sets; /* image sets this body defines */
     size_t set_count, set_room;
     const char **need_sets;

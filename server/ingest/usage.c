@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "server/ingest/format_body.h"
+#include "server/ingest/format_names.h"
 #include "server/ingest/format_place.h"
 
 #define RATE_MIN  1e-6
@@ -180,6 +181,7 @@ static enum err read_document(struct intake *in, json_t *o, const char *at, uint
         return error_set(err, ERR_INVALID,
                          "%s%sneither a batch (an object with `items`) nor an item", at,
                          *at ? ": " : "");
+    names_check(in, o, flat ? NAMES_FLAT_USAGE : NAMES_USAGE_BATCH);
     if (flat)
         one_item(in, o, &b, at, 0);
     for (size_t i = 0; i < json_array_size(items) && !in->no_memory; i++) {

@@ -23,6 +23,7 @@
     X(STACKS_DROPPED, counter, "stallsym_reports_above_daily_stacks_total",                        \
       "reports stored without new stacks, for the app's daily cap")                                \
     X(REPORTS_REJECTED, counter, "stallsym_reports_rejected_total", "reports refused")             \
+    X(FIELDS_IGNORED, counter, "stallsym_fields_ignored_total", "fields of reports not read")      \
     X(USAGE_ITEMS, counter, "stallsym_usage_items_total", "items of usage stored")                 \
     X(REQUESTS, counter, "stallsym_http_requests_total", "requests answered")                      \
     X(REQUESTS_4XX, counter, "stallsym_http_client_errors_total", "answers 4xx")                   \

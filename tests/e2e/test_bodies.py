@@ -120,3 +120,20 @@ with Daemon() as d:
             refused(answer, 'no_such_member', (method, path))
         answer = d.request(method, path, b'{}', {'Content-Type': 'image/png'})
         assert answer.status == 415, (method, path, answer)
+
+    # reports with fields that nobody reads: taken, and told
+    answer = d.request('POST', '/v1/reports', json.dumps({
+        'app': {'bundle_id': 'com.example.shop'}, 'sent_by': 'sdk 9',
+        'reports': [{'id': 'r%d' % i, 'duration': 900, 'stack': ['0x1']} for i in range(3)]}).encode(),
+        {'Content-Type': 'application/json'})
+    assert answer.status == 202 and answer.json['accepted'] == 3, answer
+    assert answer.json['ignored_fields'] == [
+        {'path': 'sent_by', 'count': 1}, {'path': 'reports[].duration', 'count': 3}], answer
+    answer = d.request('POST', '/v1/reports', b'{"bundle_id": "com.example.shop", "stak": "0x1", "kind": "stall"}',
+                       {'Content-Type': 'application/json'})
+    assert answer.status == 422 and answer.json['rejected'][0]['path'] == 'stack', answer
+    assert answer.json['ignored_fields'] == [{'path': 'stak', 'count': 1}], answer
+    answer = d.request('POST', '/v1/usage', b'{"bundle_id": "com.example.shop", "launches": 1, "screen": "A"}',
+                       {'Content-Type': 'application/json'})
+    assert answer.json['ignored_fields'] == [{'path': 'screen', 'count': 1}], answer
+    assert 'stallsym_fields_ignored_total 6\n' in d.request('GET', '/metrics').body.decode()
