@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "tests/bench/load_stand.h"
 #include "tests/support/files.h"
 
@@ -81,20 +82,53 @@ static struct load_storage *open_stored(const struct stand *st)
     return load_storage_open(path, false);
 }
 
+/* What is stored next: made and parsed by a thread of its own while the one before is written. */
+struct filling {
+    struct load_plan *plan;
+    struct load_storage *storage;
+    uint64_t reports; /* are wanted */
+    int64_t now_ms;
+    struct load load;
+    struct load_ops ops;
+    struct thread maker;
+};
+
+static void *make_filling(void *arg)
+{
+    struct filling *f = arg;
+    const double share = (double)f->plan->sum->reports / (double)f->reports;
+    f->plan->now_ms = f->now_ms - (int64_t)((1 - share) * STORED_DAYS * CLOCK_DAY_MS);
+    f->load = load_make(f->plan, FILL_BATCHES, LOAD_IMAGES_NAMED, 0.9);
+    f->ops = load_storage_parse(f->storage, &f->load, f->plan->now_ms);
+    return NULL;
+}
+
+static void begin_filling(struct filling *f)
+{
+    struct error err;
+    f->load = (struct load){0};
+    if (f->plan->sum->reports < f->reports &&
+        thread_start(&f->maker, "maker", make_filling, f, &err) != ERR_OK)
+        load_die("%s", err.text);
+}
+
 /* Until so many are stored; the daemon does not run. */
 static void store_until(struct stand *st, uint64_t reports)
 {
-    struct load_storage *s = open_stored(st);
-    const int64_t now = clock_wall_ms();
-    while (st->plan.sum->reports < reports) {
-        const double share = (double)st->plan.sum->reports / (double)reports;
-        st->plan.now_ms = now - (int64_t)((1 - share) * STORED_DAYS * CLOCK_DAY_MS);
-        struct load load = load_make(&st->plan, FILL_BATCHES, LOAD_IMAGES_NAMED, 0.9);
-        load_storage_apply(s, &load, FILL_GROUP, st->plan.now_ms);
+    struct filling f = {.plan = &st->plan,
+                        .storage = open_stored(st),
+                        .reports = reports,
+                        .now_ms = clock_wall_ms()};
+    begin_filling(&f);
+    while (thread_join(&f.maker), f.load.count > 0) {
+        struct load load = f.load;
+        struct load_ops ops = f.ops;
+        begin_filling(&f);
+        load_storage_apply(f.storage, &ops, FILL_GROUP);
         load_free(&load);
     }
     st->plan.now_ms = 0;
-    load_storage_close(s);
+    load_storage_close(f.storage);
 }
 
 static void run_growth(const struct bench *b, struct stand *st)

@@ -59,9 +59,9 @@ static double storage_seconds(const struct stand *st, const struct load *l, size
     char path[400];
     snprintf(path, sizeof(path), "%s/alone.db", st->daemon.dir);
     struct load_storage *s = load_storage_open(path, true);
-    load_storage_apply(s, &st->sets, 1, 0);
-    load_storage_apply(s, &st->warm, group, 0);
-    const double seconds = load_storage_apply(s, l, group, 0);
+    load_storage_write(s, &st->sets, 1, 0);
+    load_storage_write(s, &st->warm, group, 0);
+    const double seconds = load_storage_write(s, l, group, 0);
     load_storage_close(s);
     return seconds;
 }

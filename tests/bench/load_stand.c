@@ -73,7 +73,7 @@ void stand_raise_old(struct stand *st, const char *program, const struct load_ap
     struct load_storage *s = load_storage_open(path, false);
     st->plan.now_ms = clock_wall_ms() - days * CLOCK_DAY_MS;
     st->sets = load_make(&st->plan, LOAD_SETS, LOAD_IMAGES_DEFINE, -1);
-    load_storage_apply(s, &st->sets, 1, st->plan.now_ms);
+    load_storage_write(s, &st->sets, 1, st->plan.now_ms);
     st->plan.now_ms = 0;
     load_storage_close(s);
     load_daemon_again(&st->daemon, program);
@@ -166,33 +166,48 @@ static void commit_group(struct storage *s, struct write_op **ops, size_t n)
         (void)storage_checkpoint(s, false, &wal, &err);
 }
 
-double load_storage_apply(struct load_storage *s, const struct load *l, size_t group,
+struct load_ops load_storage_parse(struct load_storage *s, const struct load *l, int64_t now_ms)
+{
+    struct error err;
+    struct load_ops ops = {calloc(l->count, sizeof(*ops.results)), l->count};
+    if (!ops.results)
+        load_die("no memory");
+    for (size_t i = 0; i < l->count; i++) {
+        struct ingest_request request = {.body = l->bodies[i].data,
+                                         .len = l->bodies[i].len,
+                                         .media = INGEST_JSON,
+                                         .now_ms = now_ms ? now_ms : clock_wall_ms(),
+                                         .limits = &INGEST_LIMITS_DEFAULT,
+                                         .reader = s->reader};
+        if (ingest_body(&request, &ops.results[i], &err) != ERR_OK || !ops.results[i].op)
+            load_die("ingest: %s", err.text);
+    }
+    return ops;
+}
+
+double load_storage_apply(struct load_storage *s, struct load_ops *ops, size_t group)
+{
+    const int64_t start = clock_mono_ns();
+    for (size_t i = 0; i < ops->count;) {
+        struct write_op *taken[LOAD_GROUP_MAX];
+        size_t n = 0;
+        for (; n < group && i < ops->count; n++, i++)
+            taken[n] = ops->results[i].op;
+        commit_group(s->storage, taken, n);
+    }
+    const int64_t spent = clock_mono_ns() - start;
+    for (size_t i = 0; i < ops->count; i++)
+        ingest_result_done(&ops->results[i]);
+    free(ops->results);
+    *ops = (struct load_ops){NULL, 0};
+    return (double)spent / 1e9;
+}
+
+double load_storage_write(struct load_storage *s, const struct load *l, size_t group,
                           int64_t now_ms)
 {
-    int64_t spent = 0;
-    for (size_t i = 0; i < l->count;) {
-        struct ingest_result results[LOAD_GROUP_MAX];
-        struct write_op *ops[LOAD_GROUP_MAX];
-        struct error err;
-        size_t n = 0;
-        for (; n < group && i < l->count; n++, i++) {
-            struct ingest_request request = {.body = l->bodies[i].data,
-                                             .len = l->bodies[i].len,
-                                             .media = INGEST_JSON,
-                                             .now_ms = now_ms ? now_ms : clock_wall_ms(),
-                                             .limits = &INGEST_LIMITS_DEFAULT,
-                                             .reader = s->reader};
-            if (ingest_body(&request, &results[n], &err) != ERR_OK || !results[n].op)
-                load_die("ingest: %s", err.text);
-            ops[n] = results[n].op;
-        }
-        int64_t start = clock_mono_ns();
-        commit_group(s->storage, ops, n);
-        spent += clock_mono_ns() - start;
-        for (size_t k = 0; k < n; k++)
-            ingest_result_done(&results[k]);
-    }
-    return (double)spent / 1e9;
+    struct load_ops ops = load_storage_parse(s, l, now_ms);
+    return load_storage_apply(s, &ops, group);
 }
 
 /* A batch of one report without a stack, whose image set is what is large. */

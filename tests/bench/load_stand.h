@@ -7,7 +7,7 @@
  * Invariants: stand_check() ends the bench unless the database holds exactly what was acknowledged:
  * reports, distinct stacks, and the sums over them.
  *
- * Threads: one. Memory: stand_drop(), load_storage_close().
+ * Threads: one, load_storage_parse() aside. Memory: stand_drop(), load_storage_close().
  */
 #ifndef STALLSYM_BENCH_LOAD_STAND_H
 #define STALLSYM_BENCH_LOAD_STAND_H
@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "server/ingest/ingest.h"
 #include "tests/bench/load_client.h"
 #include "tests/bench/load_daemon.h"
 
@@ -45,11 +46,20 @@ void stand_drop(struct stand *st);
 
 struct load_storage;
 
+struct load_ops {
+    struct ingest_result *results; /* one a body */
+    size_t count;
+};
+
 /* `sync`: commits are on disk, as the daemon's. */
 struct load_storage *load_storage_open(const char *path, bool sync);
-/* Seconds in storage alone, `group` batches a commit; parsing is outside the clock. `now_ms`: when
- * they were received; 0: now. */
-double load_storage_apply(struct load_storage *s, const struct load *l, size_t group,
+/* The load as ops; they may refer to its bodies. `now_ms`: when it was received; 0: now. May
+ * run beside load_storage_apply() of another load. */
+struct load_ops load_storage_parse(struct load_storage *s, const struct load *l, int64_t now_ms);
+/* Seconds it took; `group` batches a commit. Frees the ops. */
+double load_storage_apply(struct load_storage *s, struct load_ops *ops, size_t group);
+/* Both; the seconds are those of the second. */
+double load_storage_write(struct load_storage *s, const struct load *l, size_t group,
                           int64_t now_ms);
 /* Makes the file larger by about so much, with image sets that nobody uses. */
 void load_storage_fill(struct load_storage *s, double bytes);
