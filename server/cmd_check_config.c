@@ -3,41 +3,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "server/cmd.h"
 #include "server/config.h"
-#include "server/http/client_addr.h"
-#include "server/http/tls.h"
-#include "server/rules_file.h"
+#include "server/preflight.h"
 
 #define TEXT_MAX ((size_t)1024 * 1024)
-
-/* What the configuration names is read too: `run` would stop at it. */
-static bool files_are_good(const struct config *config)
-{
-    const struct config_tls *t = &config->tls;
-    struct rules *rules = NULL;
-    struct proxy_list *proxies = NULL;
-    struct error err;
-    bool good = true, tls = false;
-    if (rules_file_read(config->clusters.rules, &rules, &err) != ERR_OK) {
-        fprintf(stderr, "[clusters] rules: %s\n", err.text);
-        good = false;
-    }
-    if (proxy_list_new(config->http.trusted_proxies, &proxies, &err) != ERR_OK) {
-        fprintf(stderr, "[http] trusted_proxies: %s\n", err.text);
-        good = false;
-    }
-    if (tls_start(t->certificate, t->key, t->priorities, clock_wall_ms(), &tls, &err) != ERR_OK) {
-        fprintf(stderr, "%s\n", err.text);
-        good = false;
-    }
-    if (tls)
-        tls_stop();
-    proxy_list_free(proxies);
-    rules_free(rules);
-    return good;
-}
 
 static int report(const char *path, bool print)
 {
@@ -56,10 +26,14 @@ static int report(const char *path, bool print)
     if (text.len > 0)
         fputs(text.data, stderr);
     buf_clear(&text);
-    if (!files_are_good(&config) || (print && !config_print(&config, &text)))
+    if (!preflight(&config, &text)) {
+        fputs(text.data ? text.data : "", stderr);
         status = CMD_FAILED;
-    else
+    } else if (print && !config_print(&config, &text)) {
+        status = CMD_FAILED;
+    } else {
         fputs(print ? text.data : "OK\n", stdout);
+    }
     config_done(&config);
     buf_done(&text);
     return status;

@@ -18,6 +18,7 @@
 #include "server/cmd.h"
 #include "server/config.h"
 #include "server/daemon.h"
+#include "server/preflight.h"
 
 #define PROBLEMS_MAX 65536
 
@@ -159,9 +160,14 @@ static int run(int argc, char **argv)
         buf_done(&problems);
         return status;
     }
-    buf_done(&problems);
     warn_of_variables();
-    status = run_daemon(path, &config);
+    if (preflight(&config, &problems)) {
+        status = run_daemon(path, &config);
+    } else {
+        fputs(problems.data ? problems.data : "", stderr);
+        status = CMD_FAILED;
+    }
+    buf_done(&problems);
     config_done(&config);
     return status;
 }

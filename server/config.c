@@ -135,7 +135,7 @@ static void format_number(const struct config_key *key, uint64_t v, char *out, s
 }
 
 /* Writes what is wrong with a value of this kind. */
-static void explain(const struct config_key *key, char *out, size_t size)
+static void explain(const struct config_key *key, const char *value, char *out, size_t size)
 {
     char low[32], high[32];
     switch (key->type) {
@@ -152,9 +152,14 @@ static void explain(const struct config_key *key, char *out, size_t size)
     case CONFIG_CHOICE:
         snprintf(out, size, "one of \"%s\" is wanted", key->choices);
         break;
-    case CONFIG_TEXT:
-        snprintf(out, size, "a text of at most %d bytes is wanted", VALUE_MAX);
+    case CONFIG_TEXT: {
+        const char *why = key->check && strlen(value) <= VALUE_MAX ? key->check(value) : NULL;
+        if (why)
+            snprintf(out, size, "%s", why);
+        else
+            snprintf(out, size, "a text of at most %d bytes is wanted", VALUE_MAX);
         break;
+    }
     }
 }
 
@@ -175,7 +180,8 @@ static bool set_value(struct config *c, const struct config_key *key, const char
         return parse_bool(value, place);
     case CONFIG_CHOICE:
     case CONFIG_TEXT: {
-        if (strlen(value) > VALUE_MAX || (key->choices && !is_choice(key->choices, value)))
+        if (strlen(value) > VALUE_MAX || (key->choices && !is_choice(key->choices, value)) ||
+            (key->check && key->check(value)))
             return false;
         char *copy = strdup(value);
         if (!copy)
@@ -194,7 +200,7 @@ static void set_or_complain(struct loader *l, const struct config_key *key, cons
     char wanted[256];
     if (set_value(l->config, key, value))
         return;
-    explain(key, wanted, sizeof(wanted));
+    explain(key, value, wanted, sizeof(wanted));
     problem(l, "%s: [%s] %s = %.100s: %s", where, key->section, key->name, value, wanted);
 }
 

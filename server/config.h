@@ -176,10 +176,11 @@ struct config_key {
     const char *section;
     const char *name;
     enum config_type type;
-    size_t offset;       /* in struct config */
-    const char *initial; /* the default, as it would stand in the file */
-    uint64_t min, max;   /* of numbers and sizes */
-    const char *choices; /* blank-separated */
+    size_t offset;                           /* in struct config */
+    const char *initial;                     /* the default, as it would stand in the file */
+    uint64_t min, max;                       /* of numbers and sizes */
+    const char *choices;                     /* blank-separated */
+    const char *(*check)(const char *value); /* of texts with a form, config_values.h; NULL: any */
     bool reloadable;
     const char *help;
 };

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "server/config.h"
+#include "server/config_values.h"
 
 #define K        ((uint64_t)1024)
 #define M        (K * K)
@@ -12,27 +13,34 @@
 
 #define TEXT(section, name, initial, help)                                                         \
     {                                                                                              \
-#section, #name, CONFIG_TEXT, AT(section.name), initial, 0, 0, NULL, false, help           \
+#section, #name, CONFIG_TEXT, AT(section.name), initial, 0, 0, NULL, NULL, false, help     \
+    }
+#define FORMED(section, name, initial, check, help)                                                \
+    {                                                                                              \
+#section, #name, CONFIG_TEXT, AT(section.name), initial, 0, 0, NULL, check, false, help    \
     }
 #define CHOICE(section, name, initial, choices, help)                                              \
     {                                                                                              \
-#section, #name, CONFIG_CHOICE, AT(section.name), initial, 0, 0, choices, false, help      \
+#section, #name, CONFIG_CHOICE, AT(section.name), initial, 0, 0, choices, NULL, false,     \
+            help                                                                                   \
     }
 #define NUMBER(section, name, initial, min, max, help)                                             \
     {                                                                                              \
-#section, #name, CONFIG_NUMBER, AT(section.name), initial, min, max, NULL, false, help     \
+#section, #name, CONFIG_NUMBER, AT(section.name), initial, min, max, NULL, NULL, false,    \
+            help                                                                                   \
     }
 #define SIZE(section, name, initial, min, max, help)                                               \
     {                                                                                              \
-#section, #name, CONFIG_SIZE, AT(section.name), initial, min, max, NULL, false, help       \
+#section, #name, CONFIG_SIZE, AT(section.name), initial, min, max, NULL, NULL, false, help \
     }
 #define BOOL(section, name, initial, help)                                                         \
     {                                                                                              \
-#section, #name, CONFIG_BOOL, AT(section.name), initial, 0, 0, NULL, false, help           \
+#section, #name, CONFIG_BOOL, AT(section.name), initial, 0, 0, NULL, NULL, false, help     \
     }
 
 static const struct config_key KEYS[] = {
-    TEXT(http, address, "127.0.0.1", "Address to listen on; 0.0.0.0 for all (in a container)."),
+    FORMED(http, address, "127.0.0.1", config_check_address,
+           "Address to listen on; 0.0.0.0 for all (in a container)."),
     NUMBER(http, port, "8640", 0, 65535, "Port; 0 takes a free one (see port_file)."),
     TEXT(http, port_file, "", "File the port is written to once it is open."),
     NUMBER(http, threads, "0", 0, 256, "Threads of the door; 0: one a core."),
@@ -45,7 +53,8 @@ static const struct config_key KEYS[] = {
     SIZE(http, buffered_bytes, "256M", 1 * M, 1024 * G,
          "Bodies of all requests, parsed ones too, and answers; above it 503."),
     BOOL(http, metrics_open, "no", "Answer /metrics without a token."),
-    TEXT(http, cors_origins, "", "Origins browsers may call from, blank-separated; \"*\": any."),
+    FORMED(http, cors_origins, "", config_check_origins,
+           "Origins browsers may call from, blank-separated; \"*\": any."),
     TEXT(http, trusted_proxies, "", "Addresses whose X-Forwarded-For is believed."),
     NUMBER(http, stop_ms, "2500", 100, 600000, "How long a stop waits for running requests."),
     NUMBER(http, read_threads, "2", 1, 64, "Threads that run queries."),
@@ -124,7 +133,8 @@ static const struct config_key KEYS[] = {
            "Without a change for so long the write-ahead log is emptied."),
 
     BOOL(alerts, allow_private, "no", "Webhooks may lead to private, loopback and like addresses."),
-    TEXT(alerts, public_url, "", "Where people reach this daemon: for links in alerts."),
+    FORMED(alerts, public_url, "", config_check_url,
+           "Where people reach this daemon: for links in alerts."),
     NUMBER(alerts, interval_ms, "30000", 100, 3600000,
            "How often causes of alerts are looked for."),
     NUMBER(alerts, timeout_ms, "10000", 100, 600000, "A webhook that takes longer has failed."),
@@ -145,8 +155,8 @@ static const struct config_key KEYS[] = {
     NUMBER(backup, keep, "7", 1, 10000, "The newest so many are kept."),
     SIZE(backup, free_bytes_min, "256M", 0, 1024 * G, "Disk space a backup must leave free."),
 
-    {"log", "level", CONFIG_CHOICE, AT(log.level), "info", 0, 0, "error warn info debug", true,
-     "What is written to standard error."},
+    {"log", "level", CONFIG_CHOICE, AT(log.level), "info", 0, 0, "error warn info debug", NULL,
+     true, "What is written to standard error."},
 
     TEXT(clusters, rules, "", "File of cluster rules; empty: the built-in ones."),
     BOOL(clusters, epochs, "yes", "Merge clusters that are alike, every night."),

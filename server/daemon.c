@@ -3,7 +3,7 @@
  *
  * Order of start; a stop is the exact reverse, with two steps before it:
  *
- *   folder and lock, rules, metrics, files, database, quotas, stored state, index cache,
+ *   port (bound, nobody is let in yet), folder and lock, rules, metrics, files, database, quotas, stored state, index cache,
  *   writer, first admin token, resolver, findings, indexer, notifier, alerts, housekeeping, epochs,
  *   backups, readers, spooler, door, port file
  *
@@ -29,6 +29,7 @@
 #include "server/file_limit.h"
 #include "server/first_token.h"
 #include "server/http/http_server.h"
+#include "server/http/listen_socket.h"
 #include "server/jobs/findings.h"
 #include "server/jobs/housekeeping.h"
 #include "server/rules_file.h"
@@ -39,6 +40,7 @@
 
 struct daemon {
     const struct config *config;
+    int listen_fd; /* until the door has it; -1 */
     struct data_dir *dir;
     struct live_rules *rules;
     struct ingest_limits ingest_limits;
@@ -111,6 +113,13 @@ static bool locate_index(void *ctx, const struct uuid *uuid, char *path, size_t 
 }
 
 /* --- the parts, in order of their start ------------------------------------------------------- */
+
+/* First of all: a daemon that cannot be reached leaves no folder and no token behind. */
+static enum err start_socket(struct daemon *d, struct error *err)
+{
+    const struct config_http *c = &d->config->http;
+    return listen_socket_bind(c->address, (uint16_t)c->port, &d->listen_fd, err);
+}
 
 static enum err start_folder(struct daemon *d, struct error *err)
 {
@@ -368,8 +377,7 @@ static enum err start_spooler(struct daemon *d, struct error *err)
 static enum err start_door(struct daemon *d, struct error *err)
 {
     const struct config_http *c = &d->config->http;
-    struct http_options options = {.address = c->address,
-                                   .port = (uint16_t)c->port,
+    struct http_options options = {.listen_fd = d->listen_fd,
                                    .threads = cores_or(c->threads),
                                    .connections =
                                        file_limit_connections(c->connections, c->uploads),
@@ -405,6 +413,7 @@ static enum err start_door(struct daemon *d, struct error *err)
                                     .admission = d->admission,
                                     .backups = d->backups,
                                     .ingest_limits = &d->ingest_limits};
+    d->listen_fd = -1;
     return http_server_start(&options, &d->services, &d->door, err);
 }
 
@@ -424,11 +433,11 @@ static enum err start_port_file(struct daemon *d, struct error *err)
 typedef enum err start_part(struct daemon *d, struct error *err);
 
 static start_part *const PARTS[] = {
-    start_folder,    start_rules,        start_memory,  start_blobs,   start_storage,
-    start_quotas,    start_stored_state, start_cache,   start_writer,  start_token,
-    start_resolver,  start_findings,     start_indexer, start_alerts,  start_housekeeping,
-    start_epochs,    start_backups,      start_readers, start_spooler, start_door,
-    start_port_file,
+    start_socket,       start_folder,    start_rules,        start_memory,  start_blobs,
+    start_storage,      start_quotas,    start_stored_state, start_cache,   start_writer,
+    start_token,        start_resolver,  start_findings,     start_indexer, start_alerts,
+    start_housekeeping, start_epochs,    start_backups,      start_readers, start_spooler,
+    start_door,         start_port_file,
 };
 
 enum err daemon_start(const struct config *config, struct daemon **ret, struct error *err)
@@ -437,6 +446,7 @@ enum err daemon_start(const struct config *config, struct daemon **ret, struct e
     enum log_level level;
     if (!d)
         return error_set(err, ERR_NO_MEMORY, "no memory to start");
+    d->listen_fd = -1;
     bell_init(&d->pending_bell);
     bell_init(&d->findings_bell);
     d->config = config;
@@ -508,6 +518,8 @@ void daemon_stop(struct daemon *d)
     stats_memo_free(d->stats);
     live_rules_free(d->rules);
     data_dir_close(d->dir);
+    if (d->listen_fd >= 0)
+        close(d->listen_fd);
     bell_done(&d->pending_bell);
     bell_done(&d->findings_bell);
     free(d);

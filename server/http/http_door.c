@@ -14,10 +14,9 @@ static enum err copy_options(struct http_options *to, const struct http_options 
                              struct error *err)
 {
     *to = *from;
-    to->address = strdup(from->address ? from->address : "");
     to->cors_origins = strdup(from->cors_origins ? from->cors_origins : "");
     to->trusted_proxies = strdup(from->trusted_proxies ? from->trusted_proxies : "");
-    if (!to->address || !to->cors_origins || !to->trusted_proxies)
+    if (!to->cors_origins || !to->trusted_proxies)
         return error_set(err, ERR_NO_MEMORY, "no memory for the door");
     return ERR_OK;
 }
@@ -104,7 +103,6 @@ void http_door_unref(struct http_door *d)
         return;
     auth_free(d->auth);
     proxy_list_free(d->proxies);
-    free((char *)d->options.address);
     free((char *)d->options.cors_origins);
     free((char *)d->options.trusted_proxies);
     free(d->readers);

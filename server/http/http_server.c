@@ -10,18 +10,12 @@
  */
 #include "server/http/http_server.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <microhttpd.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -30,11 +24,10 @@
 #include "server/http/http_intake.h"
 #include "server/http/http_request.h"
 #include "server/http/http_slots.h"
+#include "server/http/listen_socket.h"
 #include "server/http/tls.h"
 
 #define CONNECTION_MEMORY ((size_t)64 << 10) /* headers and read buffer of one connection */
-#define LISTEN_BACKLOG    1024
-#define UNSENT_BYTES      (128 << 10) /* of answers, that the kernel holds for one connection */
 #define LAST_ANSWERS_MS   1000
 
 /* 0.9.75 and 1.0.1 name the option that makes them strict differently. */
@@ -379,50 +372,6 @@ __attribute__((format(printf, 2, 0))) static void on_log(void *cls, const char *
 
 /* --- start and stop ------------------------------------------------------------------------- */
 
-static int listen_on(const struct addrinfo *ai)
-{
-    int one = 1, unsent = UNSENT_BYTES;
-    int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-    /* The accepted sockets inherit it. Without, the kernel keeps megabytes for each client that asks
-     * and does not read. */
-    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
-    if (bind(fd, ai->ai_addr, ai->ai_addrlen) == 0 && listen(fd, LISTEN_BACKLOG) == 0)
-        return fd;
-    int saved = errno;
-    close(fd);
-    errno = saved;
-    return -1;
-}
-
-static enum err open_socket(struct http_server *s, const struct http_options *o, struct error *err)
-{
-    char port[8];
-    struct addrinfo hints = {.ai_family = AF_UNSPEC,
-                             .ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-    struct addrinfo *list = NULL;
-    struct sockaddr_storage bound;
-    socklen_t len = sizeof(bound);
-    const char *address = o->address && *o->address ? o->address : "0.0.0.0";
-    snprintf(port, sizeof(port), "%u", o->port);
-    int rc = getaddrinfo(address, port, &hints, &list);
-    if (rc != 0)
-        return error_set(err, ERR_INVALID, "address %s: %s", address, gai_strerror(rc));
-    s->listen_fd = listen_on(list);
-    int failed = errno;
-    freeaddrinfo(list);
-    if (s->listen_fd < 0)
-        return error_errno(err, failed, "cannot listen on %s port %u", address, o->port);
-    if (getsockname(s->listen_fd, (struct sockaddr *)&bound, &len) < 0)
-        return error_errno(err, errno, "cannot find out the port");
-    s->port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
-                                                : ((struct sockaddr_in *)&bound)->sin_port);
-    return ERR_OK;
-}
-
 static enum err start_tls(struct http_server *s, const struct http_options *o, struct error *err)
 {
     enum err rc =
@@ -473,22 +422,23 @@ enum err http_server_start(const struct http_options *options, const struct serv
 {
     static const struct http_io io = {.suspend = io_suspend, .resume = io_resume};
     struct http_server *s = calloc(1, sizeof(*s));
-    if (!s)
+    if (!s) {
+        close(options->listen_fd);
         return error_set(err, ERR_NO_MEMORY, "no memory for the HTTP server");
-    s->listen_fd = -1;
+    }
+    s->listen_fd = options->listen_fd;
     enum err rc = start_tls(s, options, err);
     if (rc == ERR_OK)
         rc = http_door_new(options, services, &io, &s->door, err);
     if (rc == ERR_OK)
-        rc = open_socket(s, options, err);
+        rc = listen_socket_open(s->listen_fd, &s->port, err);
     if (rc == ERR_OK)
         rc = start_daemon(s, options, err);
     if (rc == ERR_OK) {
         *ret = s;
         return ERR_OK;
     }
-    if (s->listen_fd >= 0)
-        close(s->listen_fd);
+    close(s->listen_fd);
     if (s->door)
         http_door_close_readers(s->door);
     http_door_unref(s->door);

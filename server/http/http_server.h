@@ -23,8 +23,7 @@
 struct http_server;
 
 struct http_options {
-    const char *address;
-    uint16_t port; /* 0: a free one */
+    int listen_fd; /* bound, of listen_socket.h */
     size_t threads;
     size_t connections;
     size_t connections_per_client;
@@ -41,6 +40,7 @@ struct http_options {
     const char *tls_priorities; /* "": TLS_PRIORITIES */
 };
 
+/* Takes listen_fd over, after an error too. */
 enum err http_server_start(const struct http_options *options, const struct services *services,
                            struct http_server **ret, struct error *err);
 uint16_t http_server_port(const struct http_server *s);

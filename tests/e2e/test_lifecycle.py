@@ -3,7 +3,7 @@
 kill -9 at random points of an ingest run, uploads that wait over a restart.
 
 Covers: server/daemon.c server/data_dir.c server/first_token.c server/cmd_run.c
-server/cmd_check_config.c server/cmd_migrate.c"""
+server/cmd_check_config.c server/cmd_migrate.c server/preflight.c"""
 import http.client, json, os, pathlib, random, resource, signal, socket, stat, subprocess, threading, time
 from daemon import Daemon, PROGRAM
 
@@ -136,6 +136,8 @@ def one_daemon_a_folder():
             answer = run(['run'], {'STALLSYM_STORAGE_DIR': str(other.folder / 'data'),
                                    'STALLSYM_HTTP_PORT': str(d.port)})
             assert answer.returncode == 1 and 'ddress already in use' in answer.stderr, answer
+            assert 'cannot listen on 127.0.0.1 port %d' % d.port in answer.stderr, answer
+            assert not (other.folder / 'data').exists(), 'a daemon that never ran left its folder'
         finally:
             other.stop()
         assert d.request('GET', '/readyz', token=False).status == 200
@@ -180,6 +182,23 @@ def configuration():
         for command in ('run', 'check-config'):
             answer = run([command], {'STALLSYM_HTTP_TRUSTED_PROXIES': '10.0.0.0/8 x'})
             assert answer.returncode == 1 and '"x" is no address' in answer.stderr, answer
+        conf.write_text('[storage]\ndir = %s\n[http]\nport = 0\ncors_origins = https://a/\naddress = [::1]\n'
+                        '[alerts]\npublic_url = a\n' % (d.folder / 'never'))
+        for command in ('run', 'check-config'):
+            answer = run([command, '-c', str(conf)])
+            assert answer.returncode == 1, answer
+            for wanted in (':5: [http] cors_origins = https://a/: an origin has no path',
+                           ':6: [http] address = [::1]: an IP address', ':8: [alerts] public_url = a: a URL'):
+                assert str(conf) + wanted in answer.stderr, answer
+        conf.write_text('[storage]\ndir = %s\n[http]\naddress = no.such.host.invalid\nport = 0\n'
+                        'trusted_proxies = x\n[tls]\ncertificate = /none\n' % (d.folder / 'never'))
+        for command in ('run', 'check-config'):
+            answer = run([command, '-c', str(conf)])
+            assert answer.returncode == 1, answer
+            for wanted in ('[http] address: address no.such.host.invalid: ', '[http] trusted_proxies: trusted proxy "x"',
+                           '[tls] '):
+                assert wanted in answer.stderr, (wanted, answer)
+        assert not (d.folder / 'never').exists()
         for command in ('run', 'migrate', 'health'):
             answer = run([command, '--port', '1'])
             assert answer.returncode == 2 and 'unknown option "--port"' in answer.stderr, answer

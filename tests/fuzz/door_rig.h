@@ -453,8 +453,7 @@ static void rig_start(void)
 {
     static const struct storage_options storage = {
         .backend = "memory", .retry_days = 3, .daily_values = 1000, .migrate = true};
-    static const struct http_options options = {.address = "127.0.0.1",
-                                                .timeout_s = 3600,
+    static const struct http_options options = {.timeout_s = 3600,
                                                 .uploads = 8,
                                                 .body_bytes = 65536,
                                                 .upload_bytes = 65536,

@@ -5,6 +5,7 @@
  */
 #include "server/config.c"
 #include "server/config_keys.c"
+#include "server/config_values.c"
 
 #include <sys/mman.h>
 #include <unistd.h>

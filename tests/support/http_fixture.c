@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "server/http/listen_socket.h"
 #include "tests/support/temp_dir.h"
 
 static void must(enum err rc, const struct error *err)
@@ -136,8 +137,7 @@ void http_fixture_prepare(struct http_fixture *f, const char *child)
     make_token(f, READ_TOKEN, SCOPE_READ, NULL);
     make_token(f, BOUND_INGEST, SCOPE_INGEST, "com.a");
     make_token(f, BOUND_READ, SCOPE_READ, "com.a");
-    f->options = (struct http_options){.address = "127.0.0.1",
-                                       .threads = 2,
+    f->options = (struct http_options){.threads = 2,
                                        .connections = 400,
                                        .connections_per_client = 0,
                                        .uploads = 64,
@@ -152,6 +152,7 @@ void http_fixture_prepare(struct http_fixture *f, const char *child)
 void http_fixture_open(struct http_fixture *f)
 {
     struct error err;
+    must(listen_socket_bind("127.0.0.1", 0, &f->options.listen_fd, &err), &err);
     must(http_server_start(&f->options, &f->services, &f->server, &err), &err);
     f->port = http_server_port(f->server);
 }

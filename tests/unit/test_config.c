@@ -1,5 +1,6 @@
 #include "server/config.c"
 #include "server/config_keys.c"
+#include "server/config_values.c"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -208,6 +209,55 @@ START_TEST(names_every_mistake_with_its_line)
 }
 END_TEST
 
+START_TEST(texts_of_a_form_are_refused_with_their_line)
+{
+    static const char *const wanted[] = {":2: [http] address = 127.0.0.1:80: an IP address or a "
+                                         "host's name is wanted; the port is a "
+                                         "key of its own, and IPv6 has no brackets here",
+                                         ":3: [http] cors_origins = * https://a/: an origin has no "
+                                         "path, not even a \"/\" at its end",
+                                         ":5: [alerts] public_url = stalls.example.com: a URL is "
+                                         "wanted that begins with https:// or "
+                                         "http://",
+                                         NULL};
+    refuses("[http]\naddress = 127.0.0.1:80\ncors_origins = * https://a/\n[alerts]\n"
+            "public_url = stalls.example.com\n",
+            wanted);
+}
+END_TEST
+
+START_TEST(forms_of_texts)
+{
+    static const struct {
+        const char *(*check)(const char *value);
+        const char *good[8], *bad[12];
+    } forms[] = {
+        {config_check_origins,
+         {"", "*", "null", "https://a", " https://a.example:8443\thttp://[::1]:80 ",
+          "app+x://local"},
+         {"a", "https://", "https://a/", "https://a/b", "https://a,https://b",
+          "https://a:", "https://a:x", "https://a:123456", "https://u@a", "https://a https://b/",
+          "://a", "https://\xc3\xa4"}},
+        {config_check_url,
+         {"", "https://a", "http://a:80/", "https://[::1]:8640/b/c"},
+         {"a", "ftp://a", "https://", "https:///b", "https://a b", "https://a?b", "https://a#b",
+          "https://u:p@a", "https://a\"", "https://a:b/"}},
+        {config_check_address,
+         {"", "0.0.0.0", "::", "::1", "fe80::1%eth0", "localhost", "a-b.example"},
+         {"127.0.0.1:80", "[::1]", "a b", "http://a", "*", "a/24", "::1::2"}},
+    };
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        for (size_t k = 0; k < 8 && forms[i].good[k]; k++)
+            ck_assert_msg(!forms[i].check(forms[i].good[k]), "%zu: %s", i, forms[i].good[k]);
+        for (size_t k = 0; k < 12 && forms[i].bad[k]; k++)
+            ck_assert_msg(forms[i].check(forms[i].bad[k]) != NULL, "%zu: %s", i, forms[i].bad[k]);
+    }
+    char link[900];
+    snprintf(link, sizeof(link), "https://a/%0800d", 0);
+    ck_assert_ptr_nonnull(config_check_url(link));
+}
+END_TEST
+
 START_TEST(bounds_are_inclusive)
 {
     static const char *const below[] = {
@@ -305,6 +355,7 @@ END_TEST
 
 UNIT_MAIN("config", defaults_are_inside_their_bounds, ingest_defaults_are_the_library_s,
           conf_names_every_key_with_its_default, conf_changes_nothing, reads_what_is_set,
-          printed_it_loads_to_the_same, names_every_mistake_with_its_line, bounds_are_inclusive,
+          printed_it_loads_to_the_same, names_every_mistake_with_its_line,
+          texts_of_a_form_are_refused_with_their_line, forms_of_texts, bounds_are_inclusive,
           values_that_contradict_each_other, environment_overrides, misspelt_variables_are_seen,
           files_that_cannot_be_read)
