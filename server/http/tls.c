@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
@@ -283,4 +284,57 @@ void *tls_callback(void)
     void *data;
     memcpy(&data, &f, sizeof(data));
     return data;
+}
+
+/* --- clients without TLS ---------------------------------------------------------------------- */
+
+#define RECORD_HEADER 5 /* bytes GnuTLS asks for first; a record's first is never a letter */
+#define DRAINED_BYTES (64 << 10)
+
+static bool begins_http(const char *bytes)
+{
+    static const char *const methods[] = {"GET /", "POST ", "PUT /", "HEAD ",
+                                          "PATCH", "DELET", "OPTIO", "PRI *"};
+    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+        if (memcmp(bytes, methods[i], RECORD_HEADER) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What was sent has to be read, or the close resets the connection and the answer is lost. Who sends
+ * more than fits at once may get no answer, as before. */
+static void tell_to_use_tls(int fd)
+{
+    static const char answer[] =
+        "HTTP/1.1 400 Bad Request\r\n"
+        "Content-Type: application/problem+json\r\n"
+        "Content-Length: 103\r\n"
+        "Connection: close\r\n\r\n"
+        "{\"type\":\"about:blank\",\"title\":\"Bad Request\",\"status\":400,"
+        "\"detail\":\"this port speaks TLS: use https://\"}";
+    char rest[4096];
+    size_t drained = 0;
+    for (ssize_t n; drained < DRAINED_BYTES; drained += (size_t)n) {
+        n = recv(fd, rest, sizeof(rest), MSG_DONTWAIT);
+        if (n <= 0)
+            break;
+    }
+    (void)send(fd, answer, sizeof(answer) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* As GnuTLS reads by itself, but for one look at the head of a record. */
+static ssize_t pull(gnutls_transport_ptr_t transport, void *data, size_t size)
+{
+    const int fd = (int)(intptr_t)transport;
+    ssize_t n = recv(fd, data, size, 0);
+    if (n != RECORD_HEADER || size != RECORD_HEADER || !begins_http(data))
+        return n;
+    tell_to_use_tls(fd);
+    return 0; /* as if it had gone */
+}
+
+void tls_watch(void *session)
+{
+    gnutls_transport_set_pull_function(session, pull);
 }

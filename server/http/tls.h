@@ -36,5 +36,8 @@ enum err tls_reload(int64_t wall_ms, int64_t mono_ms, struct error *err);
 void tls_stop(void);
 /* gnutls_certificate_retrieve_function2, for MHD_OPTION_HTTPS_CERT_CALLBACK. */
 void *tls_callback(void);
+/* For a new connection's gnutls_session_t, before its first byte: a client that speaks HTTP without
+ * TLS is answered 400, saying so, and its handshake fails. */
+void tls_watch(void *session);
 
 #endif

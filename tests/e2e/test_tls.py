@@ -93,13 +93,23 @@ def serves():
         connection.request('GET', '/healthz')
         assert connection.sock.version() == 'TLSv1.2' and connection.sock.cipher()[0].startswith('ECDHE-')
         assert connection.getresponse().status == 200
-        with socket.create_connection(('127.0.0.1', d.port), 5) as s:
-            s.settimeout(5)
-            try:
-                s.sendall(b'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
-                assert b'200' not in s.recv(100)
-            except OSError:
-                pass
+        for method, sent in (('GET', None), ('POST', b'x' * 3000), ('PUT', b''), ('HEAD', None), ('OPTIONS', None)):
+            plain = http.client.HTTPConnection('127.0.0.1', d.port, timeout=5)
+            plain.request(method, '/v1/reports', sent)
+            answer = plain.getresponse()
+            told = answer.read()
+            assert answer.status == 400 and answer.headers['Content-Type'] == 'application/problem+json', method
+            assert method == 'HEAD' or json.loads(told)['detail'] == 'this port speaks TLS: use https://', told
+            plain.close()
+        for noise in (b'SSH-2.0-x\r\n', b'GET', b'\x16\x03\x01GET /', b'\0' * 100):
+            with socket.create_connection(('127.0.0.1', d.port), 5) as s:
+                s.settimeout(5)
+                try:
+                    s.sendall(noise)
+                    s.shutdown(socket.SHUT_WR)
+                    assert not s.recv(100).startswith(b'HTTP'), noise
+                except OSError:
+                    pass
         done = health(d)
         assert done.returncode == 0 and done.stdout == 'ok\n', done
         renewed(d, certificate, key)
