@@ -7,6 +7,7 @@
 #include "server/http/api_common.h"
 #include "server/jobs/alert_body.h"
 #include "server/jobs/alert_rules.h"
+#include "server/jobs/alert_stored.h"
 #include "storage/read_alerts.h"
 
 #define OP_BYTES (ALERT_RULES_BYTES * 2)
@@ -27,15 +28,16 @@ struct alerts_request {
 
 /* --- GET -------------------------------------------------------------------------------------- */
 
+/* Stored rules that are refused today: there are none, *refused is set, *err says why. They can be set
+ * anew. */
 static enum err read_rules(const struct read_tools *tools, struct alert_settings *settings,
-                           struct alert_rules *rules, struct error *err)
+                           struct alert_rules *rules, bool *refused, struct error *err)
 {
-    struct alert_fault fault;
     enum err rc = read_alert_settings(tools->storage, tools->arena, settings, err);
-    if (rc == ERR_OK && settings->document)
-        rc = alert_rules_read(settings->document, strlen(settings->document), NULL, tools->arena,
-                              rules, &fault, err);
-    return rc;
+    if (rc == ERR_OK)
+        rc = alert_stored_read(settings->document, tools->arena, rules, err);
+    *refused = rc == ERR_INVALID;
+    return *refused ? ERR_OK : rc;
 }
 
 enum err api_get_alerts(struct http_request *r, const struct read_tools *tools, struct error *err)
@@ -43,7 +45,8 @@ enum err api_get_alerts(struct http_request *r, const struct read_tools *tools, 
     struct alert_settings settings;
     struct alert_rules rules = {0};
     struct jout j;
-    enum err rc = read_rules(tools, &settings, &rules, err);
+    bool refused = false;
+    enum err rc = read_rules(tools, &settings, &rules, &refused, err);
     if (rc != ERR_OK)
         return rc;
     jout_init(&j, http_reply(r, 200, TYPE_JSON));
@@ -51,6 +54,8 @@ enum err api_get_alerts(struct http_request *r, const struct read_tools *tools, 
     jout_int(&j, "revision", settings.revision);
     jout_time(&j, "updated_at", settings.document ? settings.updated_ms : INT64_MIN);
     jout_text(&j, "updated_by", settings.who);
+    if (refused)
+        jout_string(&j, "refused", err->text);
     buf_putc(j.b, ',');
     alert_rules_print(&rules, true, true, j.b);
     jout_end_object(&j);
@@ -138,7 +143,8 @@ static enum err merge_rules(struct http_request *r, const struct read_tools *too
     struct alert_settings settings;
     struct alert_rules before = {0}, rules;
     struct buf out;
-    enum err rc = read_rules(tools, &settings, &before, err);
+    bool refused = false;
+    enum err rc = read_rules(tools, &settings, &before, &refused, err);
     if (rc == ERR_OK)
         rc = api_who(r, tools, &a->who, err);
     if (rc != ERR_OK)
@@ -205,8 +211,8 @@ static json_t *begin(struct http_request *r, const char *const *members, struct 
 void api_put_alerts(struct http_request *r)
 {
     static const char *const NEEDED[] = {"targets", "rules"};
-    static const char *const MEMBERS[] = {"revision",   "targets",    "owners", "rules",
-                                          "updated_at", "updated_by", NULL}; /* as GET has them */
+    static const char *const MEMBERS[] = {"revision",   "targets", "owners", "rules", "updated_at",
+                                          "updated_by", "refused", NULL}; /* as GET has them */
     struct fields f;
     json_t *body = begin(r, MEMBERS, &f);
     struct alerts_request *a = r->state;
@@ -236,9 +242,12 @@ static enum err choose_targets(struct http_request *r, const struct read_tools *
     struct alert_rules rules = {0};
     struct buf body;
     const struct alert_story story = {.kind = ALERT_TEST, .at_ms = r->now_ms};
-    enum err rc = read_rules(tools, &settings, &rules, err);
+    bool refused = false;
+    enum err rc = read_rules(tools, &settings, &rules, &refused, err);
     if (rc != ERR_OK)
         return rc;
+    if (refused)
+        return error_set(err, ERR_CONFLICT, "GET /v1/alerts says what is wrong with the rules");
     if (a->target && !alert_rules_target(&rules, a->target))
         return error_set(err, ERR_NOT_FOUND, "there is no target \"%.100s\"", a->target);
     if (rules.target_count == 0)

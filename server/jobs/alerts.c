@@ -11,6 +11,7 @@
 #include "server/analysis/spike.h"
 #include "server/jobs/alert_body.h"
 #include "server/jobs/alert_rules.h"
+#include "server/jobs/alert_stored.h"
 #include "storage/read_alerts.h"
 #include "storage/read_hours.h"
 #include "storage/storage_read.h"
@@ -449,11 +450,9 @@ static enum err look_for_missing(struct look *l, struct error *err)
 
 static enum err read_rules(struct look *l, struct error *err)
 {
-    struct alert_fault fault;
     enum err rc = read_alert_settings(l->a->reader, &l->a->arena, &l->settings, err);
-    if (rc == ERR_OK && l->settings.document)
-        rc = alert_rules_read(l->settings.document, strlen(l->settings.document), NULL,
-                              &l->a->arena, &l->rules, &fault, err);
+    if (rc == ERR_OK)
+        rc = alert_stored_read(l->settings.document, &l->a->arena, &l->rules, err);
     if (rc == ERR_OK)
         forget_judged(l->a, l->settings.revision);
     return rc;

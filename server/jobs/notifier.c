@@ -35,6 +35,7 @@
 #include "base/version.h"
 #include "server/jobs/alert_body.h"
 #include "server/jobs/alert_rules.h"
+#include "server/jobs/alert_stored.h"
 #include "server/jobs/net_guard.h"
 #include "storage/read_alerts.h"
 
@@ -395,7 +396,6 @@ static enum err read_page(struct notifier *n, struct delivery_due **ret, size_t 
                           int64_t *ret_next_ms, struct alert_rules *rules, struct error *err)
 {
     struct alert_settings settings = {.document = NULL};
-    struct alert_fault fault;
     uint64_t pending = 0;
     arena_reset(&n->arena);
     enum err rc = read_deliveries_due(n->reader, clock_wall_ms(), PAGE, &n->arena, ret, ret_count,
@@ -404,9 +404,8 @@ static enum err read_page(struct notifier *n, struct delivery_due **ret, size_t 
         metrics_set(n->metrics, METRIC_ALERTS_PENDING, (int64_t)pending);
     if (rc == ERR_OK && *ret_count > 0)
         rc = read_alert_settings(n->reader, &n->arena, &settings, err);
-    if (rc == ERR_OK && *ret_count > 0 && settings.document)
-        rc = alert_rules_read(settings.document, strlen(settings.document), NULL, &n->arena, rules,
-                              &fault, err);
+    if (rc == ERR_OK && *ret_count > 0)
+        rc = alert_stored_read(settings.document, &n->arena, rules, err);
     return rc;
 }
 

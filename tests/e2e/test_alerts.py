@@ -4,7 +4,7 @@ fail, hang, answer nonsense; kill -9 between evaluation and delivery; signatures
 
 Covers: server/jobs/alerts.c server/jobs/notifier.c server/http/api_alerts.c
 server/jobs/alert_rules.c server/jobs/alert_body.c"""
-import base64, hashlib, hmac, http.server, json, signal, tempfile, threading, time, urllib.parse
+import base64, hashlib, hmac, http.server, json, signal, sqlite3, tempfile, threading, time, urllib.parse
 from daemon import Daemon
 
 APP = 'com.example.shop'
@@ -351,7 +351,38 @@ def what_is_refused():
                          token=read).status == 403
 
 
-for test in (what_is_refused, each_kind_once, receivers_in_trouble, killed_in_between,
+def stored_by_older_versions():
+    """Rules that PUT would refuse today go on after an upgrade, or GET says why they do not."""
+    receiver = Receiver()
+    with Daemon(env=FAST) as d:
+        call(d, 'PUT', '/v1/alerts', rules(receiver, alerts=['new_cluster'], min_reports=1))
+
+        def stored(change):
+            assert d.stop() == 0
+            base = sqlite3.connect(next((d.folder / 'data').glob('*.db')))
+            document, = base.execute('SELECT document FROM alert_rules').fetchone()
+            base.execute('UPDATE alert_rules SET document = ?', (change(document),))
+            base.commit()
+            base.close()
+            d.start()
+        stored(lambda text: text.replace('"all"', '"a\\u0001ll"'))
+        now = d.get('/v1/alerts')
+        assert now['targets'][0]['name'] == 'a?ll' and now['rules'][0]['to'] == ['a?ll'], now
+        assert 'refused' not in now
+        uuid, offset = upload_shop(d)
+        post_shop(d, uuid, 'a', offset)
+        wait_for(lambda: receiver.taken('/all'), why=receiver.got)
+        stored(lambda text: text.replace('"url":"http', '"url":"gopher'))
+        now = d.get('/v1/alerts')
+        assert 'targets[0].url' in now['refused'] and now['targets'] == [], now
+        call(d, 'POST', '/v1/alerts/test', {}, 409)
+        wait_for(lambda: 'the stored rules cannot be used' in d.log.read_text())
+        assert 'refused' not in call(d, 'PUT', '/v1/alerts', {**rules(receiver), 'refused': now['refused']})
+        assert 'refused' not in d.get('/v1/alerts')
+        call(d, 'POST', '/v1/alerts/test', {}, 202)
+
+
+for test in (what_is_refused, stored_by_older_versions, each_kind_once, receivers_in_trouble, killed_in_between,
              owners_and_order, private_addresses):
     begun = time.monotonic()
     test()
