@@ -101,10 +101,10 @@ static void ring_findings(void *findings)
     findings_ring(findings);
 }
 
-static void on_layout(void *ctx, const struct uuid *uuid, uint64_t vmaddr)
+static void on_layout(void *ctx, const char *bundle_id, const struct uuid *uuid, uint64_t vmaddr)
 {
     const struct daemon *d = ctx;
-    layouts_learn(d->layouts, uuid, vmaddr);
+    layouts_claim(d->layouts, bundle_id, uuid, vmaddr);
 }
 
 static bool locate_index(void *ctx, const struct uuid *uuid, char *path, size_t size)
@@ -235,7 +235,7 @@ static enum err start_writer(struct daemon *d, struct error *err)
                                      .wal_high_bytes = c->wal_high_bytes,
                                      .pending_bell = on_pending,
                                      .findings_bell = on_findings,
-                                     .layout_learnt = on_layout,
+                                     .layout_claimed = on_layout,
                                      .bell_ctx = d};
     return writer_start(d->storage, &options, d->metrics, &d->writer, err);
 }

@@ -80,6 +80,19 @@ static enum err load_layouts(const struct stored_state_taker *t, struct storage_
     return rc;
 }
 
+static enum err load_claims(const struct stored_state_taker *t, struct storage_reader *reader,
+                            struct arena *arena, struct error *err)
+{
+    struct layout_claim_row *rows = NULL;
+    size_t count = 0;
+    enum err rc = read_layout_claims(reader, t->layout_count, arena, &rows, &count, err);
+    for (size_t i = count; rc == ERR_OK && i > 0; i--) {
+        const struct layout_claim_row *c = &rows[i - 1];
+        layouts_claim(t->layouts, c->bundle_id, &c->uuid, c->vmaddr);
+    }
+    return rc;
+}
+
 static enum err load_quotas(struct admission *admission, struct storage_reader *reader,
                             struct arena *arena, struct error *err)
 {
@@ -107,6 +120,8 @@ enum err stored_state_load(struct storage *storage, const struct stored_state_ta
         rc = sweep_spool(taker->blobs, reader, &arena, err);
     if (rc == ERR_OK)
         rc = load_layouts(taker, reader, &arena, err);
+    if (rc == ERR_OK)
+        rc = load_claims(taker, reader, &arena, err);
     if (rc == ERR_OK)
         rc = load_quotas(taker->admission, reader, &arena, err);
     storage_reader_close(reader);

@@ -94,15 +94,13 @@ void mem_disturb(struct mem_state *s, const struct uuid *uuid)
 }
 
 enum err mem_learn_layout(struct mem_storage *m, const struct uuid *uuid, uint64_t vmaddr,
-                          uint64_t size, bool trusted, bool *ret_changed, struct error *err)
+                          uint64_t size, bool *ret_changed, struct error *err)
 {
     struct mem_layout *l = layout_of(m->work, uuid);
-    *ret_changed = !l || (trusted && (l->row.vmaddr != vmaddr || l->row.size != size));
-    if (l && !trusted)
-        return ERR_OK;
+    *ret_changed = !l || l->row.vmaddr != vmaddr || l->row.size != size;
     if (!l && !(l = mem_add(m->work, layouts)))
         return mem_no_memory(err);
-    *l = (struct mem_layout){{*uuid, vmaddr, size}, trusted};
+    *l = (struct mem_layout){{*uuid, vmaddr, size}};
     return ERR_OK;
 }
 
@@ -130,17 +128,26 @@ static enum err learn_name(struct mem_storage *m, size_t app, int32_t day, const
     return image->row.name && (image->row.arch || !o->arch) ? ERR_OK : mem_no_memory(err);
 }
 
-/* *ret_placed: a place that nobody knew is known now. */
-static enum err learn_place(struct mem_storage *m, size_t app, int32_t day,
-                            const struct op_image *o, bool *ret_placed, struct error *err)
+/* What a report says of the place of an image, for its own app. */
+static enum err learn_claim(struct mem_storage *m, size_t app, int32_t day,
+                            const struct op_image *o, struct error *err)
 {
+    struct mem_state *s = m->work;
     bool allowed = true;
-    if (!o->has_vmaddr || o->kind != IMAGE_UUID || layout_of(m->work, &o->id))
+    if (!o->has_vmaddr || o->kind != IMAGE_UUID || layout_of(s, &o->id))
         return ERR_OK;
+    for (size_t i = 0; i < s->claims_count; i++) {
+        if (s->claims[i].app == app && uuid_equal(&s->claims[i].uuid, &o->id))
+            return ERR_OK;
+    }
     enum err rc = mem_daily(m, app, MEM_LAYOUT, day, &allowed, err);
     if (rc || !allowed)
         return rc;
-    return mem_learn_layout(m, &o->id, o->vmaddr, 0, false, ret_placed, err);
+    struct mem_claim *claim = mem_add(s, claims);
+    if (!claim)
+        return mem_no_memory(err);
+    *claim = (struct mem_claim){app, o->id, o->vmaddr};
+    return ERR_OK;
 }
 
 #define CHANGED_MAX 1024
@@ -201,16 +208,11 @@ enum err mem_learn_images(struct mem_storage *m, size_t app, int32_t day,
     enum err rc = ERR_OK;
     for (size_t i = 0; i < count && !rc; i++) {
         const struct op_image *o = &images[i];
-        bool placed = false;
         rc = learn_name(m, app, day, o, err);
         if (!rc)
-            rc = learn_place(m, app, day, o, &placed, err);
+            rc = learn_claim(m, app, day, o, err);
         if (!rc)
             rc = learn_member(m, app, day, o, &changed, err);
-        for (size_t k = 0; placed && k < s->members_count; k++) {
-            if (uuid_equal(&s->members[k].uuid, &o->id))
-                note_group(&changed, &s->members[k].group);
-        }
     }
     if (!rc)
         groups_changed(s, &changed);

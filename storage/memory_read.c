@@ -104,17 +104,21 @@ enum err mem_read_layouts(struct storage_reader *r, size_t limit, struct arena *
     return ERR_OK;
 }
 
-enum err mem_read_layout(struct storage_reader *r, const struct uuid *uuid, uint64_t *ret_vmaddr,
-                         struct error *err)
+enum err mem_read_layout_claims(struct storage_reader *r, size_t limit, struct arena *arena,
+                                struct layout_claim_row **ret, size_t *ret_count, struct error *err)
 {
     const struct mem_state *s = mem_read_state(r);
-    for (size_t i = 0; i < s->layouts_count; i++) {
-        if (uuid_equal(&s->layouts[i].row.uuid, uuid)) {
-            *ret_vmaddr = s->layouts[i].row.vmaddr;
-            return ERR_OK;
-        }
+    size_t count = 0;
+    struct layout_claim_row *rows = arena_array(arena, s->claims_count + 1, sizeof(*rows));
+    if (!rows)
+        return mem_no_memory(err);
+    for (size_t i = s->claims_count; i > 0 && count < limit; i--) {
+        const struct mem_claim *c = &s->claims[i - 1];
+        rows[count++] = (struct layout_claim_row){c->uuid, c->vmaddr, s->apps[c->app].bundle_id};
     }
-    return error_set(err, ERR_NOT_FOUND, "the place of this image is not known");
+    *ret = rows;
+    *ret_count = count;
+    return ERR_OK;
 }
 
 enum err mem_read_image_set(struct storage_reader *r, const char *bundle_id, const char *image_set,

@@ -68,7 +68,12 @@ struct mem_member {
 
 struct mem_layout {
     struct layout_row row;
-    bool trusted;
+};
+
+struct mem_claim {
+    size_t app;
+    struct uuid uuid;
+    uint64_t vmaddr;
 };
 
 struct mem_set {
@@ -276,6 +281,7 @@ struct mem_config {
     X(image, images)                                                                               \
     X(member, members)                                                                             \
     X(layout, layouts)                                                                             \
+    X(claim, claims)                                                                               \
     X(set, sets)                                                                                   \
     X(cluster, clusters)                                                                           \
     X(alert, alerts)                                                                               \
@@ -432,7 +438,7 @@ enum err mem_fill_candidates(const struct mem_state *s, const struct build_seen 
 enum err mem_learn_images(struct mem_storage *m, size_t app, int32_t day,
                           const struct op_image *images, size_t count, struct error *err);
 enum err mem_learn_layout(struct mem_storage *m, const struct uuid *uuid, uint64_t vmaddr,
-                          uint64_t size, bool trusted, bool *ret_changed, struct error *err);
+                          uint64_t size, bool *ret_changed, struct error *err);
 bool mem_is_member(const struct mem_state *s, const struct uuid *group, const struct uuid *uuid);
 /* A facts about `uuid` changed: pending stacks with a frame in it get a new generation. */
 void mem_disturb(struct mem_state *s, const struct uuid *uuid);

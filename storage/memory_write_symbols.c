@@ -126,7 +126,7 @@ static enum err store_slice(struct mem_storage *m, const struct mem_upload *u,
     if (!rc)
         rc = mem_note_object(m, x, u->row.system, now_ms, err);
     if (!rc && x->indexed)
-        rc = mem_learn_layout(m, &x->uuid, x->text_vmaddr, x->text_size, true, &placed, err);
+        rc = mem_learn_layout(m, &x->uuid, x->text_vmaddr, x->text_size, &placed, err);
     for (size_t i = 0; i < s->members_count && placed && !rc; i++) {
         if (uuid_equal(&s->members[i].uuid, &x->uuid)) {
             mem_disturb(s, &s->members[i].group);

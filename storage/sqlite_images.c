@@ -24,25 +24,12 @@ static struct sql_value uuid_value(const struct uuid *u)
 }
 
 enum err sqlite_layout_learn(struct sqlite_storage *s, const struct uuid *uuid, uint64_t vmaddr,
-                             uint64_t size, bool trusted, bool *ret_changed, struct error *err)
+                             uint64_t size, bool *ret_changed, struct error *err)
 {
-    bool row = false;
-    sqlite3_stmt *st = sql_start(&s->conn, SQL_LAYOUT_GET, err, uuid_value(uuid));
-    enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
-    if (rc)
-        return rc;
-    *ret_changed = true;
-    if (row) {
-        uint64_t old_vmaddr = (uint64_t)sqlite3_column_int64(st, 1);
-        uint64_t old_size = (uint64_t)sqlite3_column_int64(st, 2);
-        bool old_trusted = sqlite3_column_int(st, 3);
-        sql_end(st);
-        *ret_changed = trusted && (old_vmaddr != vmaddr || old_size != size);
-        if (!trusted || (old_trusted && !*ret_changed))
-            return ERR_OK;
-    }
-    return sql_run(&s->conn, SQL_LAYOUT_SET, err, uuid_value(uuid), sql_int((int64_t)vmaddr),
-                   sql_int((int64_t)size), sql_int(trusted));
+    enum err rc = sql_run(&s->conn, SQL_LAYOUT_SET, err, uuid_value(uuid), sql_int((int64_t)vmaddr),
+                          sql_int((int64_t)size));
+    *ret_changed = !rc && sqlite3_changes(s->conn.db) > 0;
+    return rc;
 }
 
 enum err sqlite_groups_of(struct sqlite_storage *s, const struct uuid *uuid, struct uuid_list *l,
@@ -177,18 +164,23 @@ static enum err learn_name(struct sqlite_storage *s, int64_t app_id, int32_t day
                    sql_text(i->arch));
 }
 
-/* What a report claims about the place of an image; new ones are counted, strangers send them. */
-static enum err learn_place(struct sqlite_storage *s, int64_t app_id, int32_t day,
-                            const struct op_image *i, bool *ret_changed, struct error *err)
+/* What a report says of the place of an image, for its own app; new ones are counted, strangers send
+ * them. */
+static enum err learn_claim(struct sqlite_storage *s, int64_t app_id, int32_t day,
+                            const struct op_image *i, struct error *err)
 {
     int64_t known = 0;
     bool allowed = true;
     enum err rc = sql_get(&s->conn, SQL_LAYOUT_KNOWN, 0, &known, err, uuid_value(&i->id));
     if (!rc && !known)
+        rc = sql_get(&s->conn, SQL_LAYOUT_CLAIMED, 0, &known, err, sql_int(app_id),
+                     uuid_value(&i->id));
+    if (!rc && !known)
         rc = sqlite_daily(s, app_id, DICT_LAYOUT, day, &allowed, err);
     if (rc || known || !allowed)
         return rc;
-    return sqlite_layout_learn(s, &i->id, i->vmaddr, 0, false, ret_changed, err);
+    return sql_run(&s->conn, SQL_LAYOUT_CLAIM, err, sql_int(app_id), uuid_value(&i->id),
+                   sql_int((int64_t)i->vmaddr));
 }
 
 static enum err learn_member(struct sqlite_storage *s, int64_t app_id, int32_t day,
@@ -214,14 +206,11 @@ static enum err learn_member(struct sqlite_storage *s, int64_t app_id, int32_t d
 static enum err learn(struct sqlite_storage *s, int64_t app_id, int32_t day,
                       const struct op_image *i, struct uuid_list *changed, struct error *err)
 {
-    bool placed = false;
     enum err rc = learn_name(s, app_id, day, i, err);
     if (!rc && i->has_vmaddr && i->kind == IMAGE_UUID)
-        rc = learn_place(s, app_id, day, i, &placed, err);
+        rc = learn_claim(s, app_id, day, i, err);
     if (!rc && i->in_group)
         rc = learn_member(s, app_id, day, i, changed, err);
-    if (!rc && placed)
-        rc = sqlite_groups_of(s, &i->id, changed, err);
     return rc;
 }
 

@@ -1,10 +1,11 @@
 /*
  * sqlite_images - what images are called, where they lie, and whom that concerns.
  *
- * Purpose: the images of an app (first seen wins), the __TEXT vmaddr of a UUID, the members of
- * slide groups; and turning stacks back to pending when one of these facts is new.
+ * Purpose: the images of an app (first seen wins), where symbol files say that a UUID's __TEXT lies,
+ * the members of slide groups; and turning stacks back to pending when one of these facts is new.
  *
- * Invariants: a vmaddr from a symbol file replaces what reports claimed, never the other way round.
+ * Invariants: what a report says of a vmaddr (first said wins) is its own app's and places no frame
+ * of a slide group; it is not kept once a symbol file told.
  * A stack that is turned back, or is pending and concerned, gets a new generation, so that an
  * answer computed from the old facts comes too late.
  *
@@ -17,9 +18,9 @@
 
 enum err sqlite_images_learn(struct sqlite_storage *s, int64_t app_id, int32_t day,
                              const struct op_image *images, size_t count, struct error *err);
-/* *ret_changed: the place is new or another one. */
+/* Of a symbol file. *ret_changed: the place is new or another one. */
 enum err sqlite_layout_learn(struct sqlite_storage *s, const struct uuid *uuid, uint64_t vmaddr,
-                             uint64_t size, bool trusted, bool *ret_changed, struct error *err);
+                             uint64_t size, bool *ret_changed, struct error *err);
 
 /* A list of UUIDs without repeats. */
 struct uuid_list {

@@ -26,8 +26,9 @@ enum err sqlite_read_group(struct storage_reader *r, const struct uuid *group, s
                            struct layout_row **ret, size_t *ret_count, struct error *err);
 enum err sqlite_read_layouts(struct storage_reader *r, size_t limit, struct arena *arena,
                              struct layout_row **ret, size_t *ret_count, struct error *err);
-enum err sqlite_read_layout(struct storage_reader *r, const struct uuid *uuid, uint64_t *ret_vmaddr,
-                            struct error *err);
+enum err sqlite_read_layout_claims(struct storage_reader *r, size_t limit, struct arena *arena,
+                                   struct layout_claim_row **ret, size_t *ret_count,
+                                   struct error *err);
 enum err sqlite_read_image_set(struct storage_reader *r, const char *bundle_id,
                                const char *image_set, struct arena *arena, const void **ret,
                                size_t *ret_len, struct error *err);

@@ -106,21 +106,23 @@ enum err sqlite_read_layouts(struct storage_reader *base, size_t limit, struct a
     return sqlite_row_array(c, st, fill_layout, arena, ret, ret_count, err);
 }
 
-enum err sqlite_read_layout(struct storage_reader *base, const struct uuid *uuid,
-                            uint64_t *ret_vmaddr, struct error *err)
+static bool fill_claim(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    struct layout_claim_row *c = row;
+    bool failed = false;
+    sql_column_fixed(st, 0, &c->uuid, sizeof(c->uuid));
+    c->vmaddr = (uint64_t)sqlite3_column_int64(st, 1);
+    c->bundle_id = sql_column_text(st, 2, arena, &failed);
+    return !failed;
+}
+
+enum err sqlite_read_layout_claims(struct storage_reader *base, size_t limit, struct arena *arena,
+                                   struct layout_claim_row **ret, size_t *ret_count,
+                                   struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    bool row = false;
-    sqlite3_stmt *st =
-        sql_start(c, SQL_LAYOUT_GET, err, sql_blob(uuid->bytes, sizeof(uuid->bytes)));
-    enum err rc = st ? sql_step(c, st, &row, err) : err->code;
-    if (rc)
-        return rc;
-    if (!row)
-        return error_set(err, ERR_NOT_FOUND, "the place of this image is not known");
-    *ret_vmaddr = (uint64_t)sqlite3_column_int64(st, 1);
-    sql_end(st);
-    return ERR_OK;
+    sqlite3_stmt *st = sql_start(c, SQL_LAYOUT_CLAIMS_NEWEST, err, sql_int((int64_t)limit));
+    return sqlite_row_array(c, st, fill_claim, arena, ret, ret_count, err);
 }
 
 enum err sqlite_read_image_set(struct storage_reader *base, const char *bundle_id,

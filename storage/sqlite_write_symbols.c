@@ -82,7 +82,7 @@ static enum err store_slice(struct sqlite_storage *s, const struct op_upload_sta
     if (!rc)
         rc = note_object(s, u, x, err);
     if (!rc && x->indexed)
-        rc = sqlite_layout_learn(s, &x->uuid, x->text_vmaddr, x->text_size, true, &placed, err);
+        rc = sqlite_layout_learn(s, &x->uuid, x->text_vmaddr, x->text_size, &placed, err);
     if (!rc && placed) {
         struct uuid_list groups = {0};
         rc = sqlite_groups_of(s, &x->uuid, &groups, err);

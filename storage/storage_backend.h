@@ -91,8 +91,9 @@ struct storage_backend {
                            struct layout_row **ret, size_t *ret_count, struct error *err);
     enum err (*read_layouts)(struct storage_reader *r, size_t limit, struct arena *arena,
                              struct layout_row **ret, size_t *ret_count, struct error *err);
-    enum err (*read_layout)(struct storage_reader *r, const struct uuid *uuid, uint64_t *ret_vmaddr,
-                            struct error *err);
+    enum err (*read_layout_claims)(struct storage_reader *r, size_t limit, struct arena *arena,
+                                   struct layout_claim_row **ret, size_t *ret_count,
+                                   struct error *err);
     enum err (*read_image_set)(struct storage_reader *r, const char *bundle_id,
                                const char *image_set, struct arena *arena, const void **ret,
                                size_t *ret_len, struct error *err);

@@ -54,10 +54,10 @@ enum err read_layouts(struct storage_reader *r, size_t limit, struct arena *aren
     return READ_WITHIN(r, err, read_layouts(r, limit, arena, ret, ret_count, err));
 }
 
-enum err read_layout(struct storage_reader *r, const struct uuid *uuid, uint64_t *ret_vmaddr,
-                     struct error *err)
+enum err read_layout_claims(struct storage_reader *r, size_t limit, struct arena *arena,
+                            struct layout_claim_row **ret, size_t *ret_count, struct error *err)
 {
-    return READ_WITHIN(r, err, read_layout(r, uuid, ret_vmaddr, err));
+    return READ_WITHIN(r, err, read_layout_claims(r, limit, arena, ret, ret_count, err));
 }
 
 enum err read_image_set(struct storage_reader *r, const char *bundle_id, const char *image_set,

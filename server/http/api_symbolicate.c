@@ -154,8 +154,11 @@ static enum err symbolicate_one(struct symbolicate *s, struct jout *j,
 
 static enum err symbolicate_all(struct symbolicate *s, struct error *err)
 {
-    struct layouts *layouts = s->r->services->layouts;
-    struct image_layout layout = {layouts_find, layouts};
+    const char *app = s->r->identity.bundle_id;
+    struct layout_view view = layouts_view(s->r->services->layouts, app            ? app
+                                                                    : s->bundle_id ? s->bundle_id
+                                                                                   : "");
+    const struct image_layout layout = {layouts_find, &view};
     struct jout j;
     enum err rc = image_map_build(s->images.entries, s->images.count, s->os ? s->os : "",
                                   s->arch ? s->arch : "", &layout, s->tools->arena, &s->map, err);

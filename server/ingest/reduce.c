@@ -13,11 +13,11 @@
 #define ADDRESSES_MAX   ((size_t)1024 * 1024)
 #define IMAGE_SET_MAX   ((size_t)4 * 1024 * 1024)
 
-/* The map over one `struct report_images` in a process of that OS and arch (they name its slide
- * group), built once. */
+/* The map over one `struct report_images` in a process of that app (it knows places of its own), OS
+ * and arch (they name its slide group), built once. */
 struct mapped {
     const struct report_images *images;
-    const char *os, *arch;
+    const char *bundle_id, *os, *arch;
     struct image_map *map;
     struct mapped *next;
 };
@@ -107,13 +107,14 @@ static bool add_group(struct app_batch *b, const struct image_map *map,
 }
 
 /* Images that told both slide and load address teach a vmaddr, once. */
-static bool add_lessons(struct reducer *rd, struct app_batch *b, const struct report_images *images)
+static bool add_lessons(struct app_batch *b, const struct report_images *images,
+                        struct layout_view *view)
 {
     for (size_t i = 0; images && i < images->count; i++) {
         uint64_t known;
         const struct image_entry *e = &images->entries[i];
         if (!e->has_vmaddr || uuid_is_nil(&e->uuid) ||
-            (rd->in->request->layouts && layouts_find(rd->in->request->layouts, &e->uuid, &known)))
+            (view->layouts && layouts_find(view, &e->uuid, &known)))
             continue;
         struct op_image image = image_of_entry(e);
         if (!app_batch_image(b, &image))
@@ -130,7 +131,8 @@ static enum err map_of(struct reducer *rd, struct app_batch *b, const struct rep
     const char *os = *r->os_build ? r->os_build : r->os_version;
     for (struct mapped *m = rd->mapped; m; m = m->next) {
         if (m->images == images &&
-            (!images || (strcmp(m->os, os) == 0 && strcmp(m->arch, r->arch) == 0))) {
+            (!images || (strcmp(m->os, os) == 0 && strcmp(m->arch, r->arch) == 0 &&
+                         strcmp(m->bundle_id, r->bundle_id) == 0))) {
             *ret = m->map;
             return ERR_OK;
         }
@@ -138,15 +140,18 @@ static enum err map_of(struct reducer *rd, struct app_batch *b, const struct rep
     struct mapped *m = arena_alloc(rd->arena, sizeof(*m));
     if (!m)
         return no_memory(rd);
-    struct image_layout layout = {layouts_find, rd->in->request->layouts};
-    enum err rc =
-        image_map_build(images ? images->entries : NULL, images ? images->count : 0, os, r->arch,
-                        rd->in->request->layouts ? &layout : NULL, rd->arena, &m->map, rd->err);
+    struct layout_view view = {.layouts = NULL};
+    if (rd->in->request->layouts)
+        view = layouts_view(rd->in->request->layouts, r->bundle_id);
+    const struct image_layout layout = {view.layouts ? layouts_find : NULL, &view};
+    enum err rc = image_map_build(images ? images->entries : NULL, images ? images->count : 0, os,
+                                  r->arch, &layout, rd->arena, &m->map, rd->err);
     if (rc != ERR_OK)
         return rc == ERR_NO_MEMORY ? no_memory(rd) : rc;
-    if (!add_lessons(rd, b, images))
+    if (!add_lessons(b, images, &view))
         return no_memory(rd);
     m->images = images;
+    m->bundle_id = r->bundle_id;
     m->os = os;
     m->arch = r->arch;
     m->next = rd->mapped;

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "base/hash.h"
@@ -9,15 +10,14 @@
 #define NO_ENTRY UINT32_MAX
 
 struct entry {
+    uint64_t app; /* 0: of all apps */
     struct uuid uuid;
     uint64_t vmaddr;
     uint32_t next; /* in its bucket, NO_ENTRY at the end */
 };
 
 /* Entries are a ring in order of arrival; buckets chain them by hash. */
-struct layouts {
-    pthread_mutex_t lock;
-    uint64_t seed; /* UUIDs come from strangers: they must not choose the bucket */
+struct places {
     size_t capacity;
     size_t count;
     size_t oldest; /* the slot that goes next once the ring is full */
@@ -26,6 +26,32 @@ struct layouts {
     struct entry *entries;
 };
 
+struct layouts {
+    pthread_mutex_t lock;
+    uint64_t seed;               /* UUIDs come from strangers: they must not choose the bucket */
+    struct places files, claims; /* apart: claims push no file's place out */
+};
+
+static bool places_init(struct places *p, size_t max_entries)
+{
+    uint32_t buckets = 16;
+    while (buckets < max_entries)
+        buckets *= 2;
+    p->capacity = max_entries;
+    p->mask = buckets - 1;
+    p->buckets = malloc(buckets * sizeof(p->buckets[0]));
+    p->entries = calloc(max_entries, sizeof(p->entries[0]));
+    for (uint32_t i = 0; p->buckets && i < buckets; i++)
+        p->buckets[i] = NO_ENTRY;
+    return p->buckets && p->entries;
+}
+
+static void places_done(struct places *p)
+{
+    free(p->buckets);
+    free(p->entries);
+}
+
 struct layouts *layouts_new(size_t max_entries)
 {
     if (max_entries == 0 || max_entries > UINT32_MAX / 4)
@@ -33,22 +59,13 @@ struct layouts *layouts_new(size_t max_entries)
     struct layouts *l = calloc(1, sizeof(*l));
     if (!l)
         return NULL;
-    uint32_t buckets = 16;
-    while (buckets < max_entries)
-        buckets *= 2;
     pthread_mutex_init(&l->lock, NULL);
     if (getrandom(&l->seed, sizeof(l->seed), 0) != (ssize_t)sizeof(l->seed))
         l->seed = (uint64_t)(uintptr_t)l;
-    l->capacity = max_entries;
-    l->mask = buckets - 1;
-    l->buckets = malloc(buckets * sizeof(l->buckets[0]));
-    l->entries = calloc(max_entries, sizeof(l->entries[0]));
-    if (!l->buckets || !l->entries) {
+    if (!places_init(&l->files, max_entries) || !places_init(&l->claims, max_entries)) {
         layouts_free(l);
         return NULL;
     }
-    for (uint32_t i = 0; i < buckets; i++)
-        l->buckets[i] = NO_ENTRY;
     return l;
 }
 
@@ -57,45 +74,48 @@ void layouts_free(struct layouts *l)
     if (!l)
         return;
     pthread_mutex_destroy(&l->lock);
-    free(l->buckets);
-    free(l->entries);
+    places_done(&l->files);
+    places_done(&l->claims);
     free(l);
 }
 
-static uint32_t *bucket_of(struct layouts *l, const struct uuid *uuid)
+static uint32_t *bucket_of(const struct layouts *l, struct places *p, uint64_t app,
+                           const struct uuid *uuid)
 {
-    return &l->buckets[hash64(uuid->bytes, sizeof(uuid->bytes), l->seed) & l->mask];
+    return &p->buckets[hash64(uuid->bytes, sizeof(uuid->bytes), l->seed ^ app) & p->mask];
 }
 
-static struct entry *find(struct layouts *l, const struct uuid *uuid)
+static struct entry *find(const struct layouts *l, struct places *p, uint64_t app,
+                          const struct uuid *uuid)
 {
-    for (uint32_t i = *bucket_of(l, uuid); i != NO_ENTRY; i = l->entries[i].next) {
-        if (uuid_equal(&l->entries[i].uuid, uuid))
-            return &l->entries[i];
+    for (uint32_t i = *bucket_of(l, p, app, uuid); i != NO_ENTRY; i = p->entries[i].next) {
+        if (p->entries[i].app == app && uuid_equal(&p->entries[i].uuid, uuid))
+            return &p->entries[i];
     }
     return NULL;
 }
 
-static void unlink_entry(struct layouts *l, uint32_t slot)
+static void unlink_entry(const struct layouts *l, struct places *p, uint32_t slot)
 {
-    uint32_t *link = bucket_of(l, &l->entries[slot].uuid);
+    uint32_t *link = bucket_of(l, p, p->entries[slot].app, &p->entries[slot].uuid);
     while (*link != slot)
-        link = &l->entries[*link].next;
-    *link = l->entries[slot].next;
+        link = &p->entries[*link].next;
+    *link = p->entries[slot].next;
 }
 
-static void insert(struct layouts *l, const struct uuid *uuid, uint64_t vmaddr)
+static void insert(const struct layouts *l, struct places *p, uint64_t app, const struct uuid *uuid,
+                   uint64_t vmaddr)
 {
-    size_t slot = l->count;
-    if (l->count == l->capacity) {
-        slot = l->oldest;
-        l->oldest = (l->oldest + 1) % l->capacity;
-        unlink_entry(l, (uint32_t)slot);
+    size_t slot = p->count;
+    if (p->count == p->capacity) {
+        slot = p->oldest;
+        p->oldest = (p->oldest + 1) % p->capacity;
+        unlink_entry(l, p, (uint32_t)slot);
     } else {
-        l->count++;
+        p->count++;
     }
-    uint32_t *bucket = bucket_of(l, uuid);
-    l->entries[slot] = (struct entry){.uuid = *uuid, .vmaddr = vmaddr, .next = *bucket};
+    uint32_t *bucket = bucket_of(l, p, app, uuid);
+    p->entries[slot] = (struct entry){app, *uuid, vmaddr, *bucket};
     *bucket = (uint32_t)slot;
 }
 
@@ -104,28 +124,45 @@ void layouts_learn(struct layouts *l, const struct uuid *uuid, uint64_t vmaddr)
     if (uuid_is_nil(uuid))
         return;
     pthread_mutex_lock(&l->lock);
-    struct entry *known = find(l, uuid);
+    struct entry *known = find(l, &l->files, 0, uuid);
     if (known)
         known->vmaddr = vmaddr;
     else
-        insert(l, uuid, vmaddr);
+        insert(l, &l->files, 0, uuid, vmaddr);
+    pthread_mutex_unlock(&l->lock);
+}
+
+struct layout_view layouts_view(struct layouts *l, const char *bundle_id)
+{
+    return (struct layout_view){l, hash64(bundle_id, strlen(bundle_id), l->seed)};
+}
+
+void layouts_claim(struct layouts *l, const char *bundle_id, const struct uuid *uuid,
+                   uint64_t vmaddr)
+{
+    if (uuid_is_nil(uuid))
+        return;
+    const struct layout_view view = layouts_view(l, bundle_id);
+    pthread_mutex_lock(&l->lock);
+    if (!find(l, &l->files, 0, uuid) && !find(l, &l->claims, view.app, uuid))
+        insert(l, &l->claims, view.app, uuid, vmaddr);
     pthread_mutex_unlock(&l->lock);
 }
 
 bool layouts_find(void *ctx, const struct uuid *uuid, uint64_t *ret_vmaddr)
 {
-    struct layouts *l = ctx;
-    bool found = false;
+    const struct layout_view *view = ctx;
+    struct layouts *l = view->layouts;
     if (uuid_is_nil(uuid))
         return false;
     pthread_mutex_lock(&l->lock);
-    const struct entry *known = find(l, uuid);
-    if (known) {
+    const struct entry *known = find(l, &l->files, 0, uuid);
+    if (!known)
+        known = find(l, &l->claims, view->app, uuid);
+    if (known)
         *ret_vmaddr = known->vmaddr;
-        found = true;
-    }
     pthread_mutex_unlock(&l->lock);
-    return found;
+    return known != NULL;
 }
 
 bool layouts_place(const struct layout_row *members, size_t count, uint64_t unslid,

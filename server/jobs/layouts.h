@@ -3,8 +3,9 @@
  *
  * Purpose: the door turns slide-only images into load addresses without asking the database.
  *
- * Invariants: bounded (the oldest entries go first); loaded from storage at start, added to when an
- * index or a report teaches one.
+ * Invariants: what a symbol file says counts for every app and before all else. What a report says
+ * (the first one; UUIDs can be read in every shipped binary) counts for its own app alone. Both are
+ * bounded, apart (the oldest entries go first); loaded from storage at start, added to later.
  *
  * Threads: any; one lock inside. Memory: layouts_new/layouts_free.
  */
@@ -22,12 +23,22 @@ struct layouts;
 
 struct layouts *layouts_new(size_t max_entries);
 void layouts_free(struct layouts *l);
+/* Of a symbol file; of a report of that app. */
 void layouts_learn(struct layouts *l, const struct uuid *uuid, uint64_t vmaddr);
-/* Matches symbolizer/image_map.h's struct image_layout; ctx is the struct layouts. */
+void layouts_claim(struct layouts *l, const char *bundle_id, const struct uuid *uuid,
+                   uint64_t vmaddr);
+
+/* What is known to one app. */
+struct layout_view {
+    struct layouts *layouts;
+    uint64_t app;
+};
+struct layout_view layouts_view(struct layouts *l, const char *bundle_id);
+/* Matches symbolizer/image_map.h's struct image_layout; ctx is a struct layout_view. */
 bool layouts_find(void *ctx, const struct uuid *uuid, uint64_t *ret_vmaddr);
 
 /* The member of a slide group (as read_group() gives them) that holds an unslid address, and the
- * offset in it. A member takes an address only if its size is known: never a guess. */
+ * offset in it. */
 bool layouts_place(const struct layout_row *members, size_t count, uint64_t unslid,
                    struct uuid *ret_image, uint64_t *ret_offset);
 

@@ -95,25 +95,12 @@ static bool added_pending(const struct write_op *op)
     return false;
 }
 
-static bool teaches_layout(const struct write_op *op)
-{
-    for (size_t i = 0; i < op->u.batches.count; i++) {
-        const struct op_batch *batch = &op->u.batches.items[i];
-        for (size_t j = 0; j < batch->image_count; j++) {
-            if (batch->images[j].has_vmaddr)
-                return true;
-        }
-    }
-    return false;
-}
-
 /* May there be pending stacks now that were not there before? */
 static bool makes_pending(const struct write_op *op)
 {
     switch (op->kind) {
     case WRITE_BATCHES:
-        /* A vmaddr may place frames of stacks that waited for it. */
-        return added_pending(op) || teaches_layout(op);
+        return added_pending(op);
     case WRITE_UPLOAD_STATE:
         return op->u.upload_state.slice_count > 0;
     case WRITE_REPEND:
@@ -169,14 +156,15 @@ static bool makes_findings_due(const struct write_op *op)
 
 static void tell_layouts(struct writer *w, const struct write_op *op)
 {
-    if (!w->options.layout_learnt || op->kind != WRITE_BATCHES)
+    if (!w->options.layout_claimed || op->kind != WRITE_BATCHES)
         return;
     for (size_t i = 0; i < op->u.batches.count; i++) {
         const struct op_batch *batch = &op->u.batches.items[i];
         for (size_t j = 0; j < batch->image_count; j++) {
             const struct op_image *image = &batch->images[j];
             if (image->has_vmaddr && image->kind == IMAGE_UUID)
-                w->options.layout_learnt(w->options.bell_ctx, &image->id, image->vmaddr);
+                w->options.layout_claimed(w->options.bell_ctx, batch->bundle_id, &image->id,
+                                          image->vmaddr);
         }
     }
 }

@@ -36,8 +36,9 @@ struct writer_options {
     void (*pending_bell)(void *ctx);
     /* The same after one that made reports due for findings. May be NULL. */
     void (*findings_bell)(void *ctx);
-    /* A vmaddr was learnt in a committed batch: tells the door's table. May be NULL. */
-    void (*layout_learnt)(void *ctx, const struct uuid *uuid, uint64_t vmaddr);
+    /* A committed batch said a vmaddr: tells the door's table. May be NULL. */
+    void (*layout_claimed)(void *ctx, const char *bundle_id, const struct uuid *uuid,
+                           uint64_t vmaddr);
     void *bell_ctx;
 };
 

@@ -129,13 +129,17 @@ INSERT INTO images (app_id, uuid, kind, class, name, arch) VALUES (?1, ?2, ?3, ?
 -- name: layout_known
 SELECT 1 FROM layouts WHERE uuid = ?1;
 
--- name: layout_get
-SELECT id, vmaddr, size, trusted FROM layouts WHERE uuid = ?1;
-
+-- No row changes when it says the same.
 -- name: layout_set
-INSERT INTO layouts (uuid, vmaddr, size, trusted) VALUES (?1, ?2, ?3, ?4)
-ON CONFLICT (uuid) DO UPDATE
-SET vmaddr = excluded.vmaddr, size = excluded.size, trusted = excluded.trusted;
+INSERT INTO layouts (uuid, vmaddr, size) VALUES (?1, ?2, ?3)
+ON CONFLICT (uuid) DO UPDATE SET vmaddr = excluded.vmaddr, size = excluded.size
+WHERE vmaddr <> excluded.vmaddr OR size <> excluded.size;
+
+-- name: layout_claimed
+SELECT 1 FROM layout_claims WHERE app_id = ?1 AND uuid = ?2;
+
+-- name: layout_claim
+INSERT INTO layout_claims (app_id, uuid, vmaddr) VALUES (?1, ?2, ?3);
 
 -- name: member_known
 SELECT 1 FROM group_members WHERE group_uuid = ?1 AND uuid = ?2;
@@ -537,6 +541,10 @@ WHERE m.group_uuid = ?1;
 
 -- name: layouts_newest
 SELECT uuid, vmaddr, size FROM layouts ORDER BY id DESC LIMIT ?1;
+
+-- name: layout_claims_newest
+SELECT c.uuid, c.vmaddr, a.bundle_id FROM layout_claims c JOIN apps a ON a.id = c.app_id
+ORDER BY c.id DESC LIMIT ?1;
 
 -- name: image_set_get
 SELECT d.data FROM image_sets i JOIN image_set_data d ON d.image_set_id = i.id

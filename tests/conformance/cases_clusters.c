@@ -432,9 +432,15 @@ void suite_slide_groups(struct suite *s)
     suite_apply(s, member("a", 4, 30, false));
     suite_resolve(s);
     ck_assert_uint_eq(suite_pending(s), 0);
-    /* Somebody says where a member lies. */
+    /* A report says where a member lies: it is no file's word, and no size. */
     suite_apply(s, member("b", 0, 30, true));
-    ck_assert_uint_eq(suite_pending(s), 2);
+    ck_assert_uint_eq(suite_pending(s), 1); /* its own stack */
+    ck_assert_int_eq(read_group(s->reader, &group, &s->arena, &rows, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, 0);
+    suite_resolve(s);
+    const uint32_t told[] = {30};
+    suite_index(s, told, 1, 1);
+    ck_assert_uint_eq(suite_pending(s), 1);
     ck_assert_int_eq(read_group(s->reader, &group, &s->arena, &rows, &count, &err), ERR_OK);
     ck_assert_uint_eq(count, 1);
     /* Once more is no news. */
@@ -467,32 +473,65 @@ void suite_slide_groups(struct suite *s)
     ck_assert_uint_eq(rows[1].size, 0x8000);
 }
 
-void suite_layouts_are_learnt(struct suite *s)
+/* The vmaddr that a symbol file gave the image, or 0. */
+static uint64_t place_of(struct suite *s, uint32_t image)
 {
     struct error err;
     struct layout_row *rows;
     size_t count;
-    uint64_t vmaddr = 0;
-    struct uuid u = suite_uuid(30);
-    const uint32_t file[] = {30};
-    ck_assert_int_eq(read_layout(s->reader, &u, &vmaddr, &err), ERR_NOT_FOUND);
-    suite_apply(s, member("a", 0, 30, true));
-    ck_assert_int_eq(read_layout(s->reader, &u, &vmaddr, &err), ERR_OK);
-    ck_assert_uint_eq(vmaddr, 0x180000000u);
-    /* A symbol file knows better, and a report does not know better than that. */
-    suite_index(s, file, 1, 1);
-    ck_assert_int_eq(read_layout(s->reader, &u, &vmaddr, &err), ERR_OK);
-    ck_assert_uint_eq(vmaddr, 0x180000000u + 30 * 0x10000u);
-    suite_apply(s, member("b", 0, 30, true));
-    ck_assert_int_eq(read_layout(s->reader, &u, &vmaddr, &err), ERR_OK);
-    ck_assert_uint_eq(vmaddr, 0x180000000u + 30 * 0x10000u);
-    suite_apply(s, member("c", 0, 31, true));
+    struct uuid u = suite_uuid(image);
     ck_assert_int_eq(read_layouts(s->reader, 10, &s->arena, &rows, &count, &err), ERR_OK);
-    ck_assert_uint_eq(count, 2);
-    struct uuid newest = suite_uuid(31);
-    ck_assert(uuid_equal(&rows[0].uuid, &newest));
+    for (size_t i = 0; i < count; i++) {
+        if (uuid_equal(&rows[i].uuid, &u))
+            return rows[i].vmaddr;
+    }
+    return 0;
+}
+
+void suite_layouts_are_learnt(struct suite *s)
+{
+    struct error err;
+    struct layout_row *rows;
+    struct layout_claim_row *claims;
+    size_t count;
+    const uint32_t file[] = {30};
+    struct uuid u = suite_uuid(30), newest = suite_uuid(31);
+    /* What a report says is its app's: the first of each, newest first. */
+    const struct suite_report r = {.id = "z", .stack = 0};
+    struct write_op *op = suite_batch("com.example.other", &r, 1);
+    struct op_image *i = suite_image(op, 30, IMAGE_UUID);
+    i->has_vmaddr = true;
+    i->vmaddr = 0xbad0000;
+    suite_apply(s, op);
+    suite_apply(s, member("a", 0, 30, true));
+    suite_apply(s, member("b", 0, 30, true));
+    suite_apply(s, member("c", 0, 31, true));
+    ck_assert_uint_eq(place_of(s, 30), 0);
+    ck_assert_int_eq(read_layout_claims(s->reader, 10, &s->arena, &claims, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, 3);
+    ck_assert(uuid_equal(&claims[0].uuid, &newest));
+    ck_assert(uuid_equal(&claims[1].uuid, &u));
+    ck_assert_uint_eq(claims[1].vmaddr, 0x180000000u);
+    ck_assert_str_eq(claims[1].bundle_id, SUITE_APP);
+    ck_assert_uint_eq(claims[2].vmaddr, 0xbad0000);
+    ck_assert_str_eq(claims[2].bundle_id, "com.example.other");
+    ck_assert_int_eq(read_layout_claims(s->reader, 1, &s->arena, &claims, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, 1);
+    /* A symbol file knows better, for all; reports say nothing more about it then. */
+    suite_index(s, file, 1, 1);
+    ck_assert_uint_eq(place_of(s, 30), 0x180000000u + 30 * 0x10000u);
+    const struct suite_report third = {.id = "d", .stack = 0};
+    op = suite_batch("com.example.third", &third, 1);
+    *suite_image(op, 31, IMAGE_UUID) = *i;
+    suite_apply(s, op);
+    ck_assert_uint_eq(place_of(s, 30), 0x180000000u + 30 * 0x10000u);
+    ck_assert_int_eq(read_layout_claims(s->reader, 10, &s->arena, &claims, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, 3);
+    const uint32_t more[] = {31};
+    suite_index(s, more, 1, 1);
     ck_assert_int_eq(read_layouts(s->reader, 1, &s->arena, &rows, &count, &err), ERR_OK);
     ck_assert_uint_eq(count, 1);
+    ck_assert(uuid_equal(&rows[0].uuid, &newest));
 }
 
 void suite_give_up_on_old_ones(struct suite *s)

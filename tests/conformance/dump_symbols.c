@@ -28,6 +28,14 @@ static void dump_images(struct dump *d)
         dump_uuid(d, &rows[i].uuid);
         buf_puts(d->out, "\n");
     }
+    struct layout_claim_row *claims;
+    dump_ok(d, read_layout_claims(d->r, 1000, &d->arena, &claims, &n, &err), &err);
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(d->out, "claim %s %llx", claims[i].bundle_id,
+                   (unsigned long long)claims[i].vmaddr);
+        dump_uuid(d, &claims[i].uuid);
+        buf_puts(d->out, "\n");
+    }
 }
 
 static void dump_slice(struct dump *d, const struct slice_row *x)

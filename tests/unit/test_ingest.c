@@ -400,6 +400,41 @@ START_TEST(slide_alone_gives_the_same_stack)
 }
 END_TEST
 
+static uint64_t offset_in(size_t which, const char *bundle_id)
+{
+    struct raw_stack raw;
+    ck_assert_str_eq(batch(which)->bundle_id, bundle_id);
+    raw_of(batch(which), batch(which)->reports[0].stack, result.arena, &raw);
+    ck_assert_int_eq(raw.frames[0].image_kind, IMAGE_UUID);
+    return raw.frames[0].offset;
+}
+
+/* What another app's reports said of the place of this app's image moves none of its frames, also
+ * where one list of images is of reports of both. */
+START_TEST(each_app_places_by_its_own_word)
+{
+    static const char body[] =
+        "{\"images\":[{\"uuid\":\"" UUID_A "\",\"name\":\"Shop\",\"path\":\"/var/containers/Bundle/"
+        "Application/X/Shop.app/Shop\",\"slide\":\"0x4f4000\"}],\"reports\":["
+        "{\"app\":{\"bundle_id\":\"com.b\"},\"id\":\"b\",\"stack\":[\"0x1004f5010\"]},"
+        "{\"app\":{\"bundle_id\":\"com.a\"},\"id\":\"a\",\"stack\":[\"0x1004f5010\"]}]}";
+    struct layouts *layouts = layouts_new(10);
+    struct uuid uuid;
+    ck_assert(uuid_parse(UUID_A, strlen(UUID_A), &uuid));
+    layouts_claim(layouts, "com.b", &uuid, 0x100001000);
+    ck_assert_int_eq(take_as(body, INGEST_JSON, NULL, layouts), ERR_OK);
+    ck_assert_uint_eq(offset_in(0, "com.b"), 0x10);
+    ck_assert_uint_eq(offset_in(1, "com.a"), 0x1010);
+    ingest_result_done(&result);
+    layouts_learn(layouts, &uuid, 0x100000800); /* the symbol file came */
+    ck_assert_int_eq(take_as(body, INGEST_JSON, NULL, layouts), ERR_OK);
+    ck_assert_uint_eq(offset_in(0, "com.b"), 0x810);
+    ck_assert_uint_eq(offset_in(1, "com.a"), 0x810);
+    ingest_result_done(&result);
+    layouts_free(layouts);
+}
+END_TEST
+
 /* Devices may share a list of images without sharing a shared cache: the group is of the OS. */
 START_TEST(slide_group_is_that_of_each_report_s_os)
 {
@@ -624,7 +659,8 @@ UNIT_MAIN("ingest", batch_object, flat_report_as_documented, one_bad_report_is_r
           bound_token_takes_no_other_app, device_clock, equal_stacks_are_folded,
           outermost_first_is_turned, stalled_thread_is_the_stack,
           longest_stage_of_samples_is_the_culprit, slide_group_is_that_of_each_report_s_os,
-          slide_alone_gives_the_same_stack, image_sets, each_image_set_is_remembered,
-          empty_stacks_count_without_one, skipped_stacks_and_frame_drops,
-          what_must_not_be_stored_is_dropped, content_id_is_stable, apps_are_kept_apart,
-          deep_stacks_are_cut_at_the_outer_end, memory_is_capped, what_fails_takes_no_quota)
+          slide_alone_gives_the_same_stack, each_app_places_by_its_own_word, image_sets,
+          each_image_set_is_remembered, empty_stacks_count_without_one,
+          skipped_stacks_and_frame_drops, what_must_not_be_stored_is_dropped, content_id_is_stable,
+          apps_are_kept_apart, deep_stacks_are_cut_at_the_outer_end, memory_is_capped,
+          what_fails_takes_no_quota)

@@ -20,10 +20,22 @@ static void learn(struct layouts *l, uint32_t n, uint64_t vmaddr)
     layouts_learn(l, &u, vmaddr);
 }
 
-static bool knows(struct layouts *l, uint32_t n, uint64_t *ret)
+static bool app_knows(struct layouts *l, const char *app, uint32_t n, uint64_t *ret)
 {
     struct uuid u = uuid_of(n);
-    return layouts_find(l, &u, ret);
+    struct layout_view view = layouts_view(l, app);
+    return layouts_find(&view, &u, ret);
+}
+
+static bool knows(struct layouts *l, uint32_t n, uint64_t *ret)
+{
+    return app_knows(l, "com.a", n, ret);
+}
+
+static void claim(struct layouts *l, const char *app, uint32_t n, uint64_t vmaddr)
+{
+    struct uuid u = uuid_of(n);
+    layouts_claim(l, app, &u, vmaddr);
 }
 
 START_TEST(learns_and_finds)
@@ -51,8 +63,47 @@ START_TEST(nil_is_nobody)
     struct uuid nil;
     uint64_t vmaddr;
     memset(&nil, 0, sizeof(nil));
+    struct layout_view view = layouts_view(l, "com.a");
     layouts_learn(l, &nil, 5);
-    ck_assert(!layouts_find(l, &nil, &vmaddr));
+    layouts_claim(l, "com.a", &nil, 5);
+    ck_assert(!layouts_find(&view, &nil, &vmaddr));
+    layouts_free(l);
+}
+END_TEST
+
+/* What one app's reports say is nothing to another; a symbol file is believed before them. */
+START_TEST(claims_are_the_apps_own)
+{
+    struct layouts *l = layouts_new(100);
+    uint64_t vmaddr = 77;
+    claim(l, "com.b", 1, 0xbad0000);
+    ck_assert(!app_knows(l, "com.a", 1, &vmaddr));
+    claim(l, "com.a", 1, 0x100000000);
+    claim(l, "com.a", 1, 0x200000000); /* the first one counts */
+    ck_assert(app_knows(l, "com.a", 1, &vmaddr));
+    ck_assert_uint_eq(vmaddr, 0x100000000);
+    ck_assert(app_knows(l, "com.b", 1, &vmaddr));
+    ck_assert_uint_eq(vmaddr, 0xbad0000);
+    learn(l, 1, 0x4000);
+    claim(l, "com.b", 1, 0xbad0000);
+    for (int i = 0; i < 2; i++) {
+        ck_assert(app_knows(l, i ? "com.a" : "com.b", 1, &vmaddr));
+        ck_assert_uint_eq(vmaddr, 0x4000);
+    }
+    layouts_free(l);
+}
+END_TEST
+
+START_TEST(claims_push_no_file_out)
+{
+    struct layouts *l = layouts_new(10);
+    uint64_t vmaddr;
+    learn(l, 1, 0x4000);
+    for (uint32_t i = 0; i < 1000; i++)
+        claim(l, "com.b", 100 + i, i);
+    ck_assert(knows(l, 1, &vmaddr));
+    ck_assert(!app_knows(l, "com.b", 100, &vmaddr));
+    ck_assert(app_knows(l, "com.b", 1099, &vmaddr));
     layouts_free(l);
 }
 END_TEST
@@ -100,6 +151,7 @@ static void teach_and_ask(void *ctx, size_t i, size_t worker)
     (void)worker;
     uint64_t vmaddr;
     learn(ctx, (uint32_t)(i % 300), i % 300 * 16);
+    claim(ctx, "com.a", (uint32_t)(i % 400), i % 400 * 16);
     for (uint32_t n = 0; n < 300; n += 7)
         ck_assert(!knows(ctx, n, &vmaddr) || vmaddr == n * 16);
 }
@@ -114,4 +166,5 @@ START_TEST(threads)
 }
 END_TEST
 
-UNIT_MAIN("layouts", learns_and_finds, nil_is_nobody, oldest_go_first, one_place, threads)
+UNIT_MAIN("layouts", learns_and_finds, nil_is_nobody, claims_are_the_apps_own,
+          claims_push_no_file_out, oldest_go_first, one_place, threads)

@@ -212,7 +212,9 @@ static void run_sql(const char *path, const char *sql)
 /* The file as it was before tallies, to be brought up again. */
 static void forget_tallies(const char *path)
 {
-    static const char sql[] = "DROP INDEX clusters_hidden; DROP TABLE turn_backs;"
+    static const char sql[] = "ALTER TABLE layout_claims RENAME TO claims_kept;"
+                              "ALTER TABLE layouts ADD COLUMN trusted INTEGER NOT NULL DEFAULT 1;"
+                              "DROP INDEX clusters_hidden; DROP TABLE turn_backs;"
                               "DROP INDEX stacks_heft; ALTER TABLE stacks DROP COLUMN heft;"
                               "DROP TABLE cluster_cubes; DROP TABLE cluster_counters;"
                               "DROP TABLE cluster_devices; DROP TABLE cluster_pages;"
@@ -223,6 +225,53 @@ static void forget_tallies(const char *path)
                               "PRAGMA user_version = 8";
     run_sql(path, sql);
 }
+
+/* A report of `app` that says where each image lies. */
+static void claim_places(struct suite *s, const char *app, const uint32_t *images, size_t count)
+{
+    const struct suite_report r = {.id = app, .stack = 0};
+    struct write_op *op = suite_batch(app, &r, 1);
+    for (size_t i = 0; i < count; i++) {
+        struct op_image *image = suite_image(op, images[i], IMAGE_UUID);
+        image->has_vmaddr = true;
+        image->vmaddr = 0x1000u * images[i];
+    }
+    suite_apply(s, op);
+}
+
+/* Before 15 the first app that said a place said it for all: it stays that app's where that is sure. */
+START_TEST(places_of_an_older_file_find_their_app)
+{
+    static const char before_15[] =
+        "ALTER TABLE layouts ADD COLUMN trusted INTEGER NOT NULL DEFAULT 1;"
+        "INSERT INTO layouts (uuid, vmaddr, size, trusted)"
+        " SELECT uuid, min(vmaddr), 0, 0 FROM layout_claims GROUP BY uuid;"
+        "DROP TABLE layout_claims; PRAGMA user_version = 14";
+    static const uint32_t mine[] = {50, 52}, others[] = {51, 52}, file[] = {53};
+    struct suite s;
+    struct layout_claim_row *claims;
+    struct layout_row *rows;
+    size_t count;
+    suite_open(&s, "sqlite");
+    claim_places(&s, "com.a", mine, 2);
+    claim_places(&s, "com.b", others, 2);
+    suite_index(&s, file, 1, 1);
+    run_sql(s.path, before_15);
+    suite_reopen(&s);
+    ck_assert_int_eq(read_layouts(s.reader, 10, &s.arena, &rows, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_uint_eq(rows[0].size, 0x8000);
+    ck_assert_int_eq(read_layout_claims(s.reader, 10, &s.arena, &claims, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        bool a = strcmp(claims[i].bundle_id, "com.a") == 0;
+        const struct uuid uuid = suite_uuid(a ? 50 : 51);
+        ck_assert(uuid_equal(&claims[i].uuid, &uuid));
+        ck_assert_uint_eq(claims[i].vmaddr, a ? 0x32000 : 0x33000);
+    }
+    suite_close(&s);
+}
+END_TEST
 
 START_TEST(tallies_of_an_older_file_are_counted)
 {
@@ -237,6 +286,7 @@ START_TEST(tallies_of_an_older_file_are_counted)
     forget_tallies(b.path);
     suite_reopen(&b);
     ck_assert_int_eq(storage_schema_version(b.storage), 8); /* as it was found */
+    run_sql(b.path, "DROP TABLE layout_claims; ALTER TABLE claims_kept RENAME TO layout_claims");
     check_whole(b.path);
     ck_assert_uint_gt(check_tallies(b.path), 0);
     ck_assert_uint_gt(check_rollups(b.path), 0);
@@ -715,6 +765,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, counters_add_up_after_any_history, 0, 3);
     tcase_add_test(tcase, tallies_of_an_older_file_are_counted);
+    tcase_add_test(tcase, places_of_an_older_file_find_their_app);
     tcase_add_test(tcase, damaged_cubes_are_done_without);
     tcase_add_loop_test(tcase, kill_minus_nine_loses_nothing_answered, 0, 3);
     tcase_add_test(tcase, findings_go_with_their_report);

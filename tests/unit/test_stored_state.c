@@ -146,10 +146,13 @@ START_TEST(layouts_and_quotas_come_back)
     add_report(&r, "com.example.news", 2, 0x200000000);
     set_quota(&r, "com.example.news", 7);
     load(&r, l, 10, a);
-    ck_assert(layouts_find(l, &first, &vmaddr));
+    struct layout_view shop = layouts_view(l, "com.example.shop");
+    struct layout_view news = layouts_view(l, "com.example.news");
+    ck_assert(layouts_find(&shop, &first, &vmaddr));
     ck_assert_uint_eq(vmaddr, 0x100000000);
-    ck_assert(layouts_find(l, &second, &vmaddr));
+    ck_assert(layouts_find(&news, &second, &vmaddr));
     ck_assert_uint_eq(vmaddr, 0x200000000);
+    ck_assert(!layouts_find(&shop, &second, &vmaddr)); /* each app's own */
     ck_assert(admission_get(a, "com.example.news", &q));
     ck_assert_uint_eq(q.reports_per_minute, 7);
     ck_assert(!admission_get(a, "com.example.shop", &q));

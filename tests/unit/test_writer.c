@@ -26,8 +26,9 @@ static void on_bell(void *ctx)
     atomic_fetch_add(&rings, 1);
 }
 
-static void on_layout(void *ctx, const struct uuid *uuid, uint64_t vmaddr)
+static void on_layout(void *ctx, const char *bundle_id, const struct uuid *uuid, uint64_t vmaddr)
 {
+    ck_assert_str_eq(bundle_id, "com.example.shop");
     (void)ctx;
     ck_assert(!uuid_is_nil(uuid));
     atomic_fetch_add(&layouts_told, (int)(vmaddr >> 32));
@@ -41,7 +42,7 @@ static struct writer_options options_default(void)
                                    .group_ms = 10000,
                                    .wal_high_bytes = 1 << 30,
                                    .pending_bell = on_bell,
-                                   .layout_learnt = on_layout,
+                                   .layout_claimed = on_layout,
                                    .bell_ctx = &rings};
 }
 
@@ -369,6 +370,7 @@ START_TEST(the_bell_rings_for_new_stacks_only)
     ck_assert_uint_eq(op->u.batches.items[0].stacks[0].added_id, 0);
     write_op_free(op);
     ck_assert_int_eq(atomic_load(&layouts_told), 3);
+    ck_assert_int_eq(atomic_load(&rings), 1); /* it places no frame of a stack that waits */
     teardown();
 }
 END_TEST
