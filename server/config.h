@@ -107,6 +107,7 @@ struct config_retention {
     uint64_t object_days;
     uint64_t system_object_days;
     uint64_t object_bytes;
+    uint64_t app_object_bytes;
     uint64_t interval_ms;
     uint64_t idle_ms;
 };

@@ -100,6 +100,74 @@ enum err mem_read_idle_objects(struct storage_reader *r, int64_t app_before_ms,
     return ERR_OK;
 }
 
+/* read_symbols.h says whose an object is. */
+static const char *holder_of(const struct mem_state *s, const uint8_t sha256[SHA256_SIZE])
+{
+    const char *holder = NULL;
+    for (size_t i = 0; i < s->slices_count; i++) {
+        const struct slice_row *x = &s->slices[i].row;
+        if (memcmp(x->object_sha256, sha256, SHA256_SIZE) != 0)
+            continue;
+        if (x->system || (holder && strcmp(holder, x->bundle_id) != 0))
+            return "";
+        holder = x->bundle_id;
+    }
+    return holder ? holder : "";
+}
+
+static int by_held(const void *a, const void *b)
+{
+    const struct object_holder_row *x = a;
+    const struct object_holder_row *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return strcmp(x->bundle_id, y->bundle_id);
+}
+
+enum err mem_read_object_holders(struct storage_reader *r, struct arena *arena,
+                                 struct object_holder_row **ret, size_t *ret_count,
+                                 struct error *err)
+{
+    const struct mem_state *s = mem_read_state(r);
+    size_t count = 0;
+    struct object_holder_row *rows = arena_array(arena, s->objects_count + 1, sizeof(*rows));
+    if (!rows)
+        return mem_no_memory(err);
+    for (size_t i = 0; i < s->objects_count; i++) {
+        const char *holder = holder_of(s, s->objects[i].row.sha256);
+        size_t at = 0;
+        while (at < count && strcmp(rows[at].bundle_id, holder) != 0)
+            at++;
+        if (at == count)
+            rows[count++] = (struct object_holder_row){holder, 0};
+        rows[at].bytes += s->objects[i].row.bytes;
+    }
+    qsort(rows, count, sizeof(*rows), by_held);
+    *ret = rows;
+    *ret_count = count;
+    return ERR_OK;
+}
+
+enum err mem_read_held_objects(struct storage_reader *r, const char *holder, size_t limit,
+                               struct arena *arena, struct object_row **ret, size_t *ret_count,
+                               struct error *err)
+{
+    const struct mem_state *s = mem_read_state(r);
+    size_t count = 0;
+    struct object_row *rows = arena_array(arena, s->objects_count + 1, sizeof(*rows));
+    if (!rows)
+        return mem_no_memory(err);
+    for (size_t i = 0; i < s->objects_count; i++) {
+        const struct mem_object *o = &s->objects[i];
+        if (strcmp(holder_of(s, o->row.sha256), holder) == 0 && !is_protected(s, o->row.sha256))
+            rows[count++] = o->row;
+    }
+    qsort(rows, count, sizeof(*rows), by_use);
+    *ret = rows;
+    *ret_count = count < limit ? count : limit;
+    return ERR_OK;
+}
+
 enum err mem_read_object_totals(struct storage_reader *r, struct object_totals *ret,
                                 struct error *err)
 {

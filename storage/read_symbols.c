@@ -28,6 +28,22 @@ enum err read_idle_objects(struct storage_reader *r, int64_t app_before_ms,
                                               ret_count, err));
 }
 
+enum err read_object_holders(struct storage_reader *r, struct arena *arena,
+                             struct object_holder_row **ret, size_t *ret_count, struct error *err)
+{
+    return READ_WITHIN(r, err, read_object_holders(r, arena, ret, ret_count, err));
+}
+
+enum err read_held_objects(struct storage_reader *r, const char *holder, size_t limit,
+                           struct arena *arena, struct object_row **ret, size_t *ret_count,
+                           struct error *err)
+{
+    enum err rc = read_limit_check(limit, err);
+    return rc ? rc
+              : READ_WITHIN(r, err,
+                            read_held_objects(r, holder, limit, arena, ret, ret_count, err));
+}
+
 enum err read_object_totals(struct storage_reader *r, struct object_totals *ret, struct error *err)
 {
     return READ_WITHIN(r, err, read_object_totals(r, ret, err));

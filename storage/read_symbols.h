@@ -46,6 +46,19 @@ enum err read_idle_objects(struct storage_reader *r, int64_t app_before_ms,
                            int64_t system_before_ms, size_t limit, struct arena *arena,
                            struct object_row **ret, size_t *ret_count, struct error *err);
 
+/* Who holds how much of the kept objects, the one that holds most first. An object is held by the app
+ * that all its uploads name; those of several apps, of none and of systems are "" together. */
+struct object_holder_row {
+    const char *bundle_id;
+    uint64_t bytes;
+};
+enum err read_object_holders(struct storage_reader *r, struct arena *arena,
+                             struct object_holder_row **ret, size_t *ret_count, struct error *err);
+/* Objects of a holder, of no protected build; the longest unused first. */
+enum err read_held_objects(struct storage_reader *r, const char *holder, size_t limit,
+                           struct arena *arena, struct object_row **ret, size_t *ret_count,
+                           struct error *err);
+
 struct object_totals {
     uint64_t files, bytes;               /* kept objects */
     uint64_t system_files, system_bytes; /* those of them that came as system symbols */

@@ -56,6 +56,34 @@ enum err sqlite_read_idle_objects(struct storage_reader *r, int64_t app_before_m
     return sqlite_row_array(c, st, fill_object, arena, ret, ret_count, err);
 }
 
+static bool fill_holder(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    struct object_holder_row *x = row;
+    bool failed = false;
+    x->bundle_id = sql_column_text(st, 0, arena, &failed);
+    x->bytes = (uint64_t)sqlite3_column_int64(st, 1);
+    return !failed;
+}
+
+enum err sqlite_read_object_holders(struct storage_reader *r, struct arena *arena,
+                                    struct object_holder_row **ret, size_t *ret_count,
+                                    struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(r)->conn;
+    sqlite3_stmt *st = sql_bind(c, SQL_OBJECT_HOLDERS, NULL, 0, err);
+    return sqlite_row_array(c, st, fill_holder, arena, ret, ret_count, err);
+}
+
+enum err sqlite_read_held_objects(struct storage_reader *r, const char *holder, size_t limit,
+                                  struct arena *arena, struct object_row **ret, size_t *ret_count,
+                                  struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(r)->conn;
+    sqlite3_stmt *st =
+        sql_start(c, SQL_OBJECTS_HELD, err, sql_text(holder), sql_int((int64_t)limit));
+    return sqlite_row_array(c, st, fill_object, arena, ret, ret_count, err);
+}
+
 enum err sqlite_read_object_totals(struct storage_reader *r, struct object_totals *ret,
                                    struct error *err)
 {

@@ -123,6 +123,12 @@ struct storage_backend {
     enum err (*read_idle_objects)(struct storage_reader *r, int64_t app_before_ms,
                                   int64_t system_before_ms, size_t limit, struct arena *arena,
                                   struct object_row **ret, size_t *ret_count, struct error *err);
+    enum err (*read_object_holders)(struct storage_reader *r, struct arena *arena,
+                                    struct object_holder_row **ret, size_t *ret_count,
+                                    struct error *err);
+    enum err (*read_held_objects)(struct storage_reader *r, const char *holder, size_t limit,
+                                  struct arena *arena, struct object_row **ret, size_t *ret_count,
+                                  struct error *err);
     enum err (*read_object_totals)(struct storage_reader *r, struct object_totals *ret,
                                    struct error *err);
     enum err (*read_protected)(struct storage_reader *r, const char *bundle_id, struct arena *arena,

@@ -10,6 +10,7 @@
 #include "server/jobs/index_install.h"
 #include "server/jobs/index_tell.h"
 #include "server/jobs/index_watch.h"
+#include "server/jobs/object_shares.h"
 #include "symbolizer/gsym_read.h"
 
 #define USES_EVERY_MS    600000
@@ -125,25 +126,47 @@ static enum err drop_old(struct symbol_keeper *k, int64_t wall_ms, struct arena 
     return rc;
 }
 
-/* The longest unused ones, until the rest is within the cap. */
-static enum err drop_surplus(struct symbol_keeper *k, uint64_t bytes, struct arena *arena,
-                             bool *ret_more, struct error *err)
+/* Of one holder the longest unused ones, until it has no more than `share`. */
+static enum err drop_held(struct symbol_keeper *k, const struct object_holder_row *holder,
+                          uint64_t share, struct arena *arena, size_t *ret_dropped,
+                          struct error *err)
 {
     struct object_row *rows = NULL;
     size_t count = 0, wanted = 0;
-    if (k->options.object_bytes == 0 || bytes <= k->options.object_bytes)
-        return ERR_OK;
-    enum err rc = read_idle_objects(k->parts.reader, INT64_MAX, INT64_MAX, OBJECTS_AT_ONCE, arena,
+    uint64_t bytes = holder->bytes;
+    enum err rc = read_held_objects(k->parts.reader, holder->bundle_id, OBJECTS_AT_ONCE, arena,
                                     &rows, &count, err);
     if (rc != ERR_OK)
         return rc;
-    while (wanted < count && bytes > k->options.object_bytes) {
+    while (wanted < count && bytes > share) {
         bytes -= rows[wanted].bytes < bytes ? rows[wanted].bytes : bytes;
         wanted++;
     }
-    if (wanted > 0)
-        rc = drop_objects(k, rows, wanted, err);
-    *ret_more = rc == ERR_OK && wanted == OBJECTS_AT_ONCE;
+    *ret_dropped = wanted;
+    return wanted > 0 ? drop_objects(k, rows, wanted, err) : ERR_OK;
+}
+
+/* What an app has above its cap, and what all have together above theirs: of who holds most. One holder
+ * in a step. */
+static enum err drop_surplus(struct symbol_keeper *k, uint64_t bytes, struct arena *arena,
+                             bool *ret_more, struct error *err)
+{
+    const struct symbol_keeper_options *o = &k->options;
+    struct object_holder_row *rows = NULL;
+    size_t count = 0, dropped = 0;
+    if (o->app_object_bytes == 0 && (o->object_bytes == 0 || bytes <= o->object_bytes))
+        return ERR_OK;
+    enum err rc = read_object_holders(k->parts.reader, arena, &rows, &count, err);
+    if (rc != ERR_OK)
+        return rc;
+    uint64_t share = o->object_bytes ? object_share_of(rows, count, o->object_bytes) : UINT64_MAX;
+    for (size_t i = 0; i < count && dropped == 0 && rc == ERR_OK; i++) {
+        bool capped = *rows[i].bundle_id && o->app_object_bytes && o->app_object_bytes < share;
+        uint64_t most = capped ? o->app_object_bytes : share;
+        if (rows[i].bytes > most)
+            rc = drop_held(k, &rows[i], most, arena, &dropped, err);
+    }
+    *ret_more = rc == ERR_OK && dropped > 0;
     return rc;
 }
 

@@ -4,8 +4,8 @@
  * Purpose, each in bounded steps:
  *   - notes which objects are of use: their index was asked, their file fetched;
  *   - drops object files (never indexes) that were of no use for so many days, apart for apps and
- *     systems; the longest unused ones above a cap of bytes; those of deleted uploads. Protected
- *     builds are left alone;
+ *     systems; above a cap of bytes the longest unused ones of who holds most (object_shares.h);
+ *     those of deleted uploads. Protected builds are left alone;
  *   - gives up uploads in pieces that nobody goes on with;
  *   - looks at every index in use: soon after a start whether it is there and of this version, and
  *     once in a while whether it is whole; those that are used sooner (index_watch.h); what is not
@@ -35,11 +35,12 @@
 struct symbol_keeper;
 
 struct symbol_keeper_options {
-    int64_t object_ms;        /* an app's objects are kept so long unused; 0: for ever */
-    int64_t system_object_ms; /* so those of systems */
-    uint64_t object_bytes;    /* of all objects; 0: no cap */
-    int64_t open_upload_ms;   /* an upload in pieces lives so long without one */
-    int64_t check_ms;         /* every index is read whole so often; 0: never */
+    int64_t object_ms;         /* an app's objects are kept so long unused; 0: for ever */
+    int64_t system_object_ms;  /* so those of systems */
+    uint64_t object_bytes;     /* of all objects; 0: no cap; so the next one */
+    uint64_t app_object_bytes; /* of those that one app holds (read_object_holders) */
+    int64_t open_upload_ms;    /* an upload in pieces lives so long without one */
+    int64_t check_ms;          /* every index is read whole so often; 0: never */
 };
 
 struct symbol_keeper_parts {

@@ -137,6 +137,30 @@ WHERE o.used_ms < max(?1, ?2) AND o.used_ms < CASE o.system WHEN 1 THEN ?2 ELSE 
         WHERE x.object_sha256 = o.sha256))
 ORDER BY o.used_ms, o.sha256 LIMIT ?3;
 
+-- Whose an object is: the app that all its uploads name; '' otherwise, and for system libraries.
+-- fragment: holder
+SELECT CASE WHEN min(u.bundle_id) = max(u.bundle_id) AND max(u.system) = 0 THEN min(u.bundle_id)
+    ELSE '' END
+FROM slices x JOIN uploads u ON u.id = x.upload_id WHERE x.object_sha256 = o.sha256
+
+-- name: object_holders
+SELECT holder, sum(bytes) AS held FROM (
+    SELECT o.bytes AS bytes, (
+    -- include: holder
+    ) AS holder FROM objects o)
+GROUP BY holder ORDER BY held DESC, holder;
+
+-- name: objects_held
+SELECT o.sha256, o.bytes, o.used_ms FROM objects o
+WHERE ?1 = (
+    -- include: holder
+    ) AND NOT EXISTS (
+    SELECT 1 FROM slices x JOIN uploads u ON u.id = x.upload_id
+        JOIN protected_builds p ON p.bundle_id IN ('', u.bundle_id) AND p.version IN ('', u.version)
+            AND p.build IN ('', u.build) AND p.os_build IN ('', u.os_build)
+    WHERE x.object_sha256 = o.sha256)
+ORDER BY o.used_ms, o.sha256 LIMIT ?2;
+
 -- name: object_totals
 SELECT count(*), coalesce(sum(bytes), 0), coalesce(sum(system), 0),
     coalesce(sum(CASE system WHEN 1 THEN bytes ELSE 0 END), 0),

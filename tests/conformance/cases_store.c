@@ -6,9 +6,13 @@
 #include "tests/conformance/suite.h"
 
 /* Uploads and indexes one image of object `sha`; the upload's id. */
-static uint64_t put(struct suite *s, uint32_t image, uint8_t sha, bool installed, int64_t now_ms)
+static uint64_t put_for(struct suite *s, const char *app, bool system, uint32_t image, uint8_t sha,
+                        bool installed, int64_t now_ms)
 {
     struct write_op *up = suite_upload(image * 100u + sha, now_ms);
+    if (app)
+        up->u.upload.bundle_id = app;
+    up->u.upload.system = system;
     suite_apply_keep(s, up);
     uint64_t id = up->u.upload.id;
     struct write_op *op = suite_indexed(id, &image, 1, 1);
@@ -20,6 +24,11 @@ static uint64_t put(struct suite *s, uint32_t image, uint8_t sha, bool installed
     suite_apply(s, op);
     write_op_free(up);
     return id;
+}
+
+static uint64_t put(struct suite *s, uint32_t image, uint8_t sha, bool installed, int64_t now_ms)
+{
+    return put_for(s, NULL, false, image, sha, installed, now_ms);
 }
 
 static struct slice_row *rows_of(struct suite *s, uint32_t image, size_t *count)
@@ -155,6 +164,44 @@ static void protect(struct suite *s, const char *bundle_id, const char *version,
     suite_apply_keep(s, op);
     ck_assert_int_eq(op->u.protect.existed, existed);
     write_op_free(op);
+}
+
+/* An object is the app's that all its uploads name; else it is no app's alone. */
+void suite_holders_of_objects(struct suite *s)
+{
+    struct error err = {0};
+    struct object_holder_row *holders;
+    struct object_row *rows;
+    size_t count;
+    ck_assert_int_eq(read_object_holders(s->reader, &s->arena, &holders, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, 0);
+    for (uint8_t i = 1; i <= 4; i++)
+        put_for(s, "com.a", false, i, i, true, SUITE_NOW - i);
+    put_for(s, "com.b", false, 5, 5, true, SUITE_NOW);
+    put_for(s, "com.b", false, 6, 6, true, SUITE_NOW);
+    put_for(s, "com.a", false, 6, 6, true, SUITE_NOW); /* of both */
+    put_for(s, "com.a", true, 30, 30, true, SUITE_NOW);
+    put_for(s, "", false, 8, 8, true, SUITE_NOW);
+    ck_assert_int_eq(read_object_holders(s->reader, &s->arena, &holders, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, 3);
+    ck_assert_str_eq(holders[0].bundle_id, "com.a");
+    ck_assert_uint_eq(holders[0].bytes, 20000);
+    ck_assert_str_eq(holders[1].bundle_id, "");
+    ck_assert_uint_eq(holders[1].bytes, 15000);
+    ck_assert_str_eq(holders[2].bundle_id, "com.b");
+    ck_assert_uint_eq(holders[2].bytes, 5000);
+    ck_assert_int_eq(read_held_objects(s->reader, "com.a", 3, &s->arena, &rows, &count, &err),
+                     ERR_OK);
+    ck_assert_uint_eq(count, 3);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_uint_eq(rows[i].sha256[8], 4 - i); /* the longest unused first */
+    ck_assert_int_eq(read_held_objects(s->reader, "com.c", 3, &s->arena, &rows, &count, &err),
+                     ERR_OK);
+    ck_assert_uint_eq(count, 0);
+    protect(s, "com.a", "", true, false);
+    ck_assert_int_eq(read_held_objects(s->reader, "com.a", 3, &s->arena, &rows, &count, &err),
+                     ERR_OK);
+    ck_assert_uint_eq(count, 0);
 }
 
 void suite_protected_builds_have_a_cap(struct suite *s)

@@ -74,6 +74,25 @@ static void dump_objects(struct dump *d)
     }
 }
 
+static void dump_holders(struct dump *d)
+{
+    struct error err = {0};
+    struct object_holder_row *holders;
+    struct object_row *rows;
+    size_t n, count;
+    if (!dump_ok(d, read_object_holders(d->r, &d->arena, &holders, &n, &err), &err))
+        return;
+    for (size_t i = 0; i < n; i++) {
+        const char *app = holders[i].bundle_id;
+        buf_printf(d->out, "holder %s %llu", app, (unsigned long long)holders[i].bytes);
+        if (dump_ok(d, read_held_objects(d->r, app, 5, &d->arena, &rows, &count, &err), &err)) {
+            for (size_t k = 0; k < count; k++)
+                buf_printf(d->out, " %02x%02x", rows[k].sha256[0], rows[k].sha256[1]);
+        }
+        buf_puts(d->out, "\n");
+    }
+}
+
 static void dump_store(struct dump *d)
 {
     struct error err = {0};
@@ -97,6 +116,7 @@ static void dump_store(struct dump *d)
         }
     }
     dump_objects(d);
+    dump_holders(d);
     if (dump_ok(d, read_protected(d->r, NULL, &d->arena, &builds, &n, &err), &err)) {
         for (size_t i = 0; i < n; i++)
             buf_printf(d->out, "protected %s/%s/%s/%s %lld\n", builds[i].bundle_id,

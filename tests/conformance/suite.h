@@ -104,6 +104,7 @@ extern const size_t suite_case_count;
     X(deleting_an_upload)                                                                          \
     X(lost_indexes)                                                                                \
     X(objects_and_their_use)                                                                       \
+    X(holders_of_objects)                                                                          \
     X(protected_builds_have_a_cap)                                                                 \
     X(uploads_in_pieces)                                                                           \
     X(symbol_pages)                                                                                \

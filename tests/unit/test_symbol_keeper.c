@@ -100,7 +100,10 @@ static const char *make_index(uint8_t n, size_t functions, char out[512])
     return out;
 }
 
-/* An upload whose only slice is of UUID n and object `sha`; its object file holds `script`. */
+static const char *add_app = "com.a";
+
+/* An upload for `add_app` whose only slice is of UUID n and object `sha`; its object file holds
+ * `script`. */
 static uint64_t add(uint8_t n, uint8_t sha, uint64_t functions, bool current, bool system,
                     const char *script, int64_t now_ms)
 {
@@ -117,7 +120,7 @@ static uint64_t add(uint8_t n, uint8_t sha, uint64_t functions, bool current, bo
     sha_of(sha, slice.object_sha256);
     struct write_op *op = write_op_new(WRITE_UPLOAD, 65536);
     op->u.upload = (struct op_upload){.spool_file = "",
-                                      .bundle_id = "com.a",
+                                      .bundle_id = add_app,
                                       .version = n == 9 ? "9" : "1",
                                       .build = "",
                                       .os_build = "",
@@ -225,16 +228,67 @@ START_TEST(objects_of_no_use_go)
 }
 END_TEST
 
+static void add_for(const char *app, uint8_t n, uint8_t sha, bool system, int64_t now_ms)
+{
+    add_app = app;
+    add(n, sha, 3, true, system, "object", now_ms);
+    add_app = "com.a";
+}
+
 START_TEST(above_the_cap_the_longest_unused_go)
 {
     const struct symbol_keeper_options o = {.object_bytes = 2500};
     setup(&o);
     for (uint8_t i = 1; i <= 5; i++)
-        add(i, i, 3, true, i == 2, "object", NOW + (i == 1 ? 100 : i));
+        add_for("com.a", i, i, false, NOW + (i == 1 ? 100 : i));
     while (step(NOW + CLOCK_DAY_MS, 0))
         continue;
     for (uint8_t i = 1; i <= 5; i++)
         ck_assert_int_eq(object_is_there(i), i == 1 || i == 5);
+    teardown();
+}
+END_TEST
+
+/* However much newer: 100 objects of one app, beside an old one of another, of a system, and one that
+ * both apps sent. */
+START_TEST(above_the_cap_who_holds_most_gives)
+{
+    const struct symbol_keeper_options o = {.object_bytes = 9500};
+    setup(&o);
+    add_for("com.b", 1, 1, false, NOW);
+    add_for("", 2, 2, true, NOW);
+    add_for("com.a", 3, 3, false, NOW);
+    add_for("com.b", 3, 3, false, NOW);
+    for (uint8_t i = 10; i < 110; i++)
+        add_for("com.a", i, i, false, NOW + i);
+    while (step(NOW + CLOCK_DAY_MS, 0))
+        continue;
+    ck_assert(object_is_there(1) && object_is_there(2) && object_is_there(3));
+    for (uint8_t i = 10; i < 110; i++)
+        ck_assert_int_eq(object_is_there(i), i >= 104);
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_OBJECT_BYTES), 9000);
+    teardown();
+}
+END_TEST
+
+START_TEST(an_app_has_a_cap_of_its_own)
+{
+    const struct symbol_keeper_options o = {.app_object_bytes = 2500};
+    setup(&o);
+    for (uint8_t i = 1; i <= 4; i++) {
+        add_for("com.a", i, i, false, NOW + i);
+        add_for("", 10 + i, 10 + i, false, NOW + i); /* of no app: no cap */
+    }
+    add_for("com.b", 20, 20, false, NOW);
+    add_for("com.a", 9, 9, false, NOW); /* protected, it counts */
+    struct write_op *op = write_op_new(WRITE_PROTECT, 4096);
+    op->u.protect = (struct op_protect){"com.a", "9", "", "", true, NOW, false};
+    rig_apply(&rig, op);
+    while (step(NOW + CLOCK_DAY_MS, 0))
+        continue;
+    for (uint8_t i = 1; i <= 4; i++)
+        ck_assert(object_is_there(i) == (i == 4) && object_is_there(10 + i));
+    ck_assert(object_is_there(20) && object_is_there(9));
     teardown();
 }
 END_TEST
@@ -645,7 +699,8 @@ START_TEST(a_busy_machine_decides_nothing)
 END_TEST
 
 UNIT_MAIN("symbol_keeper", objects_of_no_use_go, above_the_cap_the_longest_unused_go,
-          many_objects_go_in_steps, objects_of_deleted_uploads_go_at_once, uploads_in_pieces_expire,
+          above_the_cap_who_holds_most_gives, an_app_has_a_cap_of_its_own, many_objects_go_in_steps,
+          objects_of_deleted_uploads_go_at_once, uploads_in_pieces_expire,
           the_patrol_finds_what_is_lost_and_what_is_damaged,
           the_best_that_can_be_had_comes_into_use, an_object_that_gives_nothing_is_lost,
           a_busy_machine_decides_nothing, what_is_used_is_looked_at_at_once,

@@ -1,0 +1,21 @@
+/*
+ * object_shares - how much each holder of object files may keep when all together are too much.
+ *
+ * Purpose: who holds most gives first, so that one app's uploads never push out another's: with n
+ * holders each is left at least an n-th of the cap.
+ *
+ * Threads: any. Memory: none.
+ */
+#ifndef STALLSYM_JOBS_OBJECT_SHARES_H
+#define STALLSYM_JOBS_OBJECT_SHARES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "storage/read_symbols.h"
+
+/* What no holder may be above, so that all are within `cap` together; UINT64_MAX: they are. `rows` as
+ * read_object_holders() gives them. */
+uint64_t object_share_of(const struct object_holder_row *rows, size_t count, uint64_t cap);
+
+#endif
