@@ -225,6 +225,10 @@ const struct cmd cmd_lookup = {
                "  {\"address\":\"0x1000\",\"frames\":[{\"function\":\"net::poll(int)\",\n"
                "   \"mangled\":\"_ZN3net4pollEi\",\"file\":\"/src/net.cc\",\"line\":41,\n"
                "   \"inlined\":false}]}\n"
-               "Reads indexes of `stallsymd index` and of llvm-gsymutil (GSYM version 1).",
+               "Reads indexes of `stallsymd index` and of llvm-gsymutil (GSYM version 1).\n"
+               "\n"
+               "An address where nothing is has an answer, too: the exit status is 0, as that\n"
+               "of llvm-symbolizer and addr2line. 1: the index or an address of the input\n"
+               "cannot be read; 2: a mistake in the arguments.",
     .run = run,
 };

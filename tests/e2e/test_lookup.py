@@ -53,6 +53,9 @@ def asking(index, starts):
     code, nothing, _ = lookup(index, "0", "0xffffffffffffffff", "18446744073709551615")
     check(code == 0 and [json.loads(x)["frames"] for x in nothing.splitlines()] == [[], [], []],
           "addresses outside have no frames")
+    code, mixed, err = lookup(index, hexa[0], "0x1")
+    check((code, err) == (0, "") and mixed.splitlines()[1] == '{"address":"0x1","frames":[]}',
+          "an address where nothing is is no failure")
     code, many, _ = lookup(index, text="\n".join(hexa * 200))
     check(code == 0 and len(many.splitlines()) == 200 * len(hexa), "many lines")
 
