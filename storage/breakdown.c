@@ -134,13 +134,48 @@ static void show_usage(const struct breakdown_parts *parts, const struct breakdo
     ret->launches = (double)u->figures.weighted / FIGURES_WEIGHT_ONE;
 }
 
+/* Room for one more entry, not to be found by its numbers any more. */
+static struct breakdown_entry *append(struct breakdown *b, size_t count)
+{
+    if (count == b->cap) {
+        size_t cap = b->cap ? b->cap * 2 : 64;
+        struct breakdown_entry *entries = realloc(b->entries, cap * sizeof(*entries));
+        if (!entries)
+            return NULL;
+        b->entries = entries;
+        b->cap = cap;
+    }
+    return &b->entries[count];
+}
+
+/* Values that were used without a report: their rate is 0, which is worth knowing. Only where use is
+ * split as the rows are. */
+static bool add_unhurt(const struct breakdown_parts *parts)
+{
+    struct breakdown *b = parts->sums;
+    const struct breakdown *used = parts->usage;
+    size_t count = b->count;
+    for (size_t i = 0; used && parts->usage_of_all && i < used->count; i++) {
+        const struct breakdown_entry *u = &used->entries[i];
+        if (find(b, u) || count >= BREAKDOWN_MAX)
+            continue;
+        struct breakdown_entry *e = append(b, count);
+        if (!e)
+            return false;
+        *e = (struct breakdown_entry){.value = u->value, .value2 = u->value2};
+        count++;
+    }
+    b->count = count;
+    return true;
+}
+
 enum err breakdown_rows(const struct breakdown_parts *parts, size_t limit, struct arena *arena,
                         struct breakdown_row **ret, size_t *ret_count, struct error *err)
 {
     struct breakdown *b = parts->sums;
     struct breakdown *app = parts->app;
     if (!merge_equal(b) || (app && !merge_equal(app)) ||
-        (parts->usage && !merge_equal(parts->usage)))
+        (parts->usage && !merge_equal(parts->usage)) || !add_unhurt(parts))
         return error_set(err, ERR_NO_MEMORY, "no memory for a breakdown");
     int64_t all = total(b);
     int64_t app_all = app ? total(app) : all;

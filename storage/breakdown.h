@@ -4,7 +4,7 @@
  * Purpose: shared by the backends: rows come in with numbers for values, go out as texts, largest
  * first, with shares.
  *
- * Invariants: values of equal text are one row (a device model of two archs, a version of two
+ * Invariants: a value that was used without a report is a row of zeros. Values of equal text are one row (a device model of two archs, a version of two
  * builds); ties are in the order of their texts.
  *
  * Threads: one owner. Memory: breakdown_init/breakdown_done; results in the arena.
@@ -43,6 +43,7 @@ struct breakdown_parts {
         *usage; /* NULL: not known. `stall_ms` is foreground time, `weighted` launches */
     /* Whether usage was split by the first and the second dimension, too. */
     bool usage_by, usage_by2;
+    bool usage_of_all; /* it was split by all dimensions there are */
 };
 enum err breakdown_rows(const struct breakdown_parts *parts, size_t limit, struct arena *arena,
                         struct breakdown_row **ret, size_t *ret_count, struct error *err);

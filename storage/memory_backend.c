@@ -120,6 +120,7 @@ struct mem_sums mem_stack_sums(const struct mem_state *s, uint64_t stack_id)
         sums.count++;
         sums.weighted += f->weighted;
         sums.stall_ms += figures_stall(f->duration_ms);
+        sums.above_ms += figures_above(f->weighted, f->duration_ms);
         sums.first_ms = f->time_ms < sums.first_ms ? f->time_ms : sums.first_ms;
         sums.last_ms = f->time_ms > sums.last_ms ? f->time_ms : sums.last_ms;
     }
@@ -429,6 +430,7 @@ const struct storage_backend storage_backend_memory = {
     .read_config = mem_read_config,
     .read_quotas = mem_read_quotas,
     .read_app_names = mem_read_app_names,
+    .read_apps = mem_read_apps,
     .read_new_stacks = mem_read_new_stacks,
     .read_config_history = mem_read_config_history,
     .read_findings_due = mem_read_findings_due,

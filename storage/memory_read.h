@@ -39,6 +39,9 @@ bool mem_is_approximate(const struct mem_state *s, uint64_t cluster_id);
 enum err mem_fill_stack(const struct mem_state *s, const struct mem_stack *k, struct arena *arena,
                         struct stack_row *ret, struct error *err);
 
+enum err mem_read_apps(struct storage_reader *r, const char *bundle_id, int32_t since_day,
+                       size_t limit, const char *cursor, struct arena *arena, struct app_row **ret,
+                       size_t *ret_count, const char **ret_next, struct error *err);
 enum err mem_read_pending(struct storage_reader *r, uint64_t after_id, size_t limit,
                           struct arena *arena, struct pending_stack **ret, size_t *ret_count,
                           struct error *err);

@@ -170,6 +170,7 @@ enum err mem_read_breakdown(struct storage_reader *r, uint64_t cluster_id,
         .usage = usage == USAGE_UNKNOWN ? NULL : &used.sums,
         .usage_by = used.by != BY_NONE,
         .usage_by2 = used.by2 != BY_NONE,
+        .usage_of_all = used.by == by && used.by2 == by2,
     };
     if (!rc)
         rc = breakdown_rows(&parts, limit, arena, ret, ret_count, err);

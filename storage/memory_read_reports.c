@@ -15,6 +15,7 @@ enum err mem_fill_stack(const struct mem_state *s, const struct mem_stack *k, st
         .count = (uint64_t)sums.count,
         .weighted = (double)sums.weighted / FIGURES_WEIGHT_ONE,
         .stall_ms = (uint64_t)sums.stall_ms,
+        .weighted_stall_ms = (uint64_t)(sums.stall_ms + sums.above_ms),
         .pending = k->pending,
         .provisional = k->provisional,
         .approximate = k->approximate,
@@ -307,7 +308,7 @@ enum err mem_read_stats(struct storage_reader *r, const char *bundle_id, struct 
 
 /* By app or by app and version: each report brings the frames of its stack. */
 static enum err by_facts(const struct mem_state *s, const char *bundle_id, bool versions,
-                         struct symbolication *sum, struct arena *arena, struct error *err)
+                         struct symbolication *sum, struct error *err)
 {
     enum err rc = ERR_OK;
     for (size_t i = 0; i < s->facts_count && !rc; i++) {
@@ -319,11 +320,9 @@ static enum err by_facts(const struct mem_state *s, const char *bundle_id, bool 
             continue;
         frames_count_app(k->resolved, &app, &named);
         const char *bundle = s->apps[f->app].bundle_id;
-        const char *key = versions ? arena_printf(arena, "%s %s", bundle, f->version) : bundle;
-        if (!key)
-            return mem_no_memory(err);
         if (app)
-            rc = symbolication_add(sum, key, app, named, err);
+            rc = versions ? symbolication_add_version(sum, bundle, f->version, app, named, err)
+                          : symbolication_add(sum, bundle, app, named, err);
     }
     return rc;
 }
@@ -336,7 +335,7 @@ enum err mem_read_symbolication(struct storage_reader *r, const char *bundle_id,
     struct symbolication sum = {.arena = arena};
     enum err rc = ERR_OK;
     if (strcmp(by, "image") != 0)
-        rc = by_facts(s, bundle_id, strcmp(by, "version") == 0, &sum, arena, err);
+        rc = by_facts(s, bundle_id, strcmp(by, "version") == 0, &sum, err);
     for (size_t i = 0; i < s->stacks_count && strcmp(by, "image") == 0 && !rc; i++) {
         const struct mem_stack *k = &s->stacks[i];
         uint64_t count = (uint64_t)mem_stack_sums(s, k->id).count;

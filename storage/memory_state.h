@@ -372,6 +372,7 @@ const struct mem_slice *mem_current_slice(const struct mem_state *s, const struc
 /* Sums of a stack. */
 struct mem_sums {
     int64_t count, weighted, stall_ms;
+    int64_t above_ms; /* what weights above 1 add to it */
     int64_t first_ms, last_ms;
 };
 struct mem_sums mem_stack_sums(const struct mem_state *s, uint64_t stack_id);

@@ -348,6 +348,7 @@ const struct storage_backend storage_backend_sqlite = {
     .read_config = sqlite_read_config,
     .read_quotas = sqlite_read_quotas,
     .read_app_names = sqlite_read_app_names,
+    .read_apps = sqlite_read_apps,
     .read_new_stacks = sqlite_read_new_stacks,
     .read_config_history = sqlite_read_config_history,
     .read_findings_due = sqlite_read_findings_due,

@@ -17,6 +17,10 @@
 enum err sqlite_cluster_living(struct sqlite_reader *r, uint64_t id, uint64_t *ret,
                                struct error *err);
 
+enum err sqlite_read_apps(struct storage_reader *r, const char *bundle_id, int32_t since_day,
+                          size_t limit, const char *cursor, struct arena *arena,
+                          struct app_row **ret, size_t *ret_count, const char **ret_next,
+                          struct error *err);
 enum err sqlite_read_pending(struct storage_reader *r, uint64_t after_id, size_t limit,
                              struct arena *arena, struct pending_stack **ret, size_t *ret_count,
                              struct error *err);

@@ -68,6 +68,7 @@ enum err sqlite_read_breakdown(struct storage_reader *base, uint64_t cluster_id,
         .usage = usage == USAGE_UNKNOWN ? NULL : &p.usage.sums,
         .usage_by = p.usage.by != BY_NONE,
         .usage_by2 = p.usage.by2 != BY_NONE,
+        .usage_of_all = p.usage.by == by && p.usage.by2 == by2,
     };
     if (!rc)
         rc = breakdown_rows(&parts, limit, arena, ret, ret_count, err);

@@ -82,10 +82,16 @@ static enum err by_query(struct sqlite_reader *r, enum sql_query q, const char *
     sqlite3_stmt *st = sql_start(&r->conn, q, err, sql_text(bundle_id), sql_int((int64_t)limit));
     if (!st)
         return err->code;
-    while (!rc && !(rc = sql_step(&r->conn, st, &row, err)) && row)
-        rc = symbolication_add(s, (const char *)sqlite3_column_text(st, 0),
-                               (uint64_t)sqlite3_column_int64(st, 1),
-                               (uint64_t)sqlite3_column_int64(st, 2), err);
+    while (!rc && !(rc = sql_step(&r->conn, st, &row, err)) && row) {
+        const char *app = (const char *)sqlite3_column_text(st, 0);
+        const uint64_t frames = (uint64_t)sqlite3_column_int64(st, 1);
+        const uint64_t named = (uint64_t)sqlite3_column_int64(st, 2);
+        if (q == SQL_SYMBOLICATION_BY_VERSION)
+            rc = symbolication_add_version(s, app, (const char *)sqlite3_column_text(st, 3), frames,
+                                           named, err);
+        else
+            rc = symbolication_add(s, app, frames, named, err);
+    }
     sql_end(st);
     return rc;
 }

@@ -54,6 +54,7 @@ enum err sqlite_stack_fill(struct sqlite_reader *r, sqlite3_stmt *st, struct are
         .bundle_id = sql_column_text(st, 8, arena, &failed),
         .cluster_kind = (uint8_t)sqlite3_column_int(st, 12),
         .approximate = sqlite3_column_int(st, 13),
+        .weighted_stall_ms = (uint64_t)sqlite3_column_int64(st, 14),
     };
     sql_column_fixed(st, 11, s.part, sizeof(s.part));
     const void *raw = sql_column_blob(st, 9, arena, &raw_len, &failed);

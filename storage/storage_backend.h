@@ -14,6 +14,7 @@
 #define STALLSYM_STORAGE_STORAGE_BACKEND_H
 
 #include "storage/read_alerts.h"
+#include "storage/read_apps.h"
 #include "storage/read_compare.h"
 #include "storage/read_config.h"
 #include "storage/read_context.h"
@@ -251,6 +252,10 @@ struct storage_backend {
                             size_t *ret_count, struct error *err);
     enum err (*read_app_names)(struct storage_reader *r, struct arena *arena, const char ***ret,
                                size_t *ret_count, struct error *err);
+    enum err (*read_apps)(struct storage_reader *r, const char *bundle_id, int32_t since_day,
+                          size_t limit, const char *cursor, struct arena *arena,
+                          struct app_row **ret, size_t *ret_count, const char **ret_next,
+                          struct error *err);
     enum err (*read_new_stacks)(struct storage_reader *r, const char *bundle_id, int32_t day,
                                 struct new_stacks_row *ret, struct error *err);
     enum err (*read_config)(struct storage_reader *r, const char *bundle_id, uint32_t revision,

@@ -294,6 +294,7 @@ struct stack_row {
     uint64_t count;
     double weighted;
     uint64_t stall_ms;
+    uint64_t weighted_stall_ms; /* sampling undone */
     bool pending;
     bool provisional;
     bool approximate; /* frames of the last resolution are named by a stand-in */
@@ -424,6 +425,7 @@ enum err read_stack_totals(struct storage_reader *r, const char *bundle_id,
 
 struct symbolication_row {
     const char *key; /* app, "app version", or image name (of the stacks reported most often) */
+    const char *bundle_id, *version; /* by version: the two of the key; else NULL */
     uint64_t frames, resolved;
 };
 enum err read_symbolication(struct storage_reader *r, const char *bundle_id, const char *by,

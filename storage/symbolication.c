@@ -25,9 +25,11 @@ static bool grow(struct symbolication *s)
     return true;
 }
 
-enum err symbolication_add(struct symbolication *s, const char *key, uint64_t frames,
-                           uint64_t resolved, struct error *err)
+/* The row of a key; *ret is NULL past the last one that has room. */
+static enum err row_of(struct symbolication *s, const char *key, struct symbolication_row **ret,
+                       struct error *err)
 {
+    *ret = NULL;
     if (s->count == s->cap && s->count < SYMBOLICATION_KEYS_MAX && !grow(s))
         return error_set(err, ERR_NO_MEMORY, "no memory for an answer");
     size_t mask = s->cap * 2 - 1;
@@ -42,8 +44,40 @@ enum err symbolication_add(struct symbolication *s, const char *key, uint64_t fr
             return error_set(err, ERR_NO_MEMORY, "no memory for an answer");
         s->slots[at] = (uint32_t)++s->count;
     }
-    s->rows[s->slots[at] - 1].frames += frames;
-    s->rows[s->slots[at] - 1].resolved += resolved;
+    *ret = &s->rows[s->slots[at] - 1];
+    return ERR_OK;
+}
+
+enum err symbolication_add(struct symbolication *s, const char *key, uint64_t frames,
+                           uint64_t resolved, struct error *err)
+{
+    struct symbolication_row *row = NULL;
+    enum err rc = row_of(s, key, &row, err);
+    if (!row)
+        return rc;
+    row->frames += frames;
+    row->resolved += resolved;
+    return ERR_OK;
+}
+
+enum err symbolication_add_version(struct symbolication *s, const char *bundle_id,
+                                   const char *version, uint64_t frames, uint64_t resolved,
+                                   struct error *err)
+{
+    struct symbolication_row *row = NULL;
+    const char *key = arena_printf(s->arena, "%s%s%s", bundle_id, *version ? " " : "", version);
+    enum err rc =
+        key ? row_of(s, key, &row, err) : error_set(err, ERR_NO_MEMORY, "no memory for an answer");
+    if (!row)
+        return rc;
+    if (!row->version) {
+        row->bundle_id = arena_strdup(s->arena, bundle_id);
+        row->version = arena_strdup(s->arena, version);
+        if (!row->bundle_id || !row->version)
+            return error_set(err, ERR_NO_MEMORY, "no memory for an answer");
+    }
+    row->frames += frames;
+    row->resolved += resolved;
     return ERR_OK;
 }
 

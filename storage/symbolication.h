@@ -30,6 +30,10 @@ enum err symbolication_add_stack(struct symbolication *s, const struct resolved_
                                  uint64_t times, struct error *err);
 enum err symbolication_add(struct symbolication *s, const char *key, uint64_t frames,
                            uint64_t resolved, struct error *err);
+/* By version ("": not known) of an app. */
+enum err symbolication_add_version(struct symbolication *s, const char *bundle_id,
+                                   const char *version, uint64_t frames, uint64_t resolved,
+                                   struct error *err);
 /* Most frames first, ties by key; at most `limit`. */
 void symbolication_rows(struct symbolication *s, size_t limit, struct symbolication_row **ret,
                         size_t *ret_count);

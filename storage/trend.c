@@ -184,11 +184,26 @@ static void fill_usage(struct maker *m, const struct trend_parts *usage, bool gr
     }
 }
 
-enum err trend_make(const struct trend_query *q, const struct trend_parts *sums,
+/* Groups that were used without a report: their rate is 0. Equal groups have equal numbers. */
+static bool add_unhurt(struct trend_parts *sums, const struct trend_parts *usage)
+{
+    for (size_t i = 0; i < usage->groups.count; i++) {
+        const struct breakdown_entry *u = &usage->groups.entries[i];
+        struct breakdown_entry *e = breakdown_entry_at(&sums->groups, u->key, 0);
+        if (!e)
+            return false;
+        e->value = u->value;
+    }
+    return true;
+}
+
+enum err trend_make(const struct trend_query *q, struct trend_parts *sums,
                     const struct trend_parts *usage, bool usage_grouped, struct arena *arena,
                     struct trend *ret, struct error *err)
 {
     struct maker m = {.q = q, .arena = arena, .other = SIZE_MAX};
+    if (usage && usage_grouped && !add_unhurt(sums, usage))
+        return no_memory(err);
     enum err rc = rank_groups(&m, &sums->groups, err);
     if (rc)
         return rc;

@@ -4,7 +4,8 @@
  * Purpose: shared by the backends: cells come in by the numbers of their group and point, go out as
  * series in order.
  *
- * Invariants: groups of equal text are one series.
+ * Invariants: groups of equal text are one series; a group that was used without a report is one of
+ * zeros.
  *
  * Threads: one owner. Memory: trend_sums_done(); the series in the arena.
  */
@@ -27,7 +28,7 @@ struct breakdown_entry *trend_add(struct trend_parts *p, int64_t group, int64_t 
 
 /* `usage` NULL: not known. `usage_grouped`: its groups have texts of the same kind; else it has one
  * group that belongs to every series. */
-enum err trend_make(const struct trend_query *q, const struct trend_parts *sums,
+enum err trend_make(const struct trend_query *q, struct trend_parts *sums,
                     const struct trend_parts *usage, bool usage_grouped, struct arena *arena,
                     struct trend *ret, struct error *err);
 

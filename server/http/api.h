@@ -114,6 +114,7 @@ enum err api_get_flamegraph(struct http_request *r, const struct read_tools *too
                             struct error *err);
 
 /* api_stats.c */
+enum err api_get_apps(struct http_request *r, const struct read_tools *tools, struct error *err);
 enum err api_get_stats(struct http_request *r, const struct read_tools *tools, struct error *err);
 
 /* api_quota.c */

@@ -137,6 +137,7 @@ static enum err print_stacks(struct http_request *r, const struct read_tools *to
         jout_uint(j, "count", s->count);
         jout_double(j, "weighted_count", s->weighted);
         jout_double(j, "stall_seconds", (double)s->stall_ms / 1000);
+        jout_double(j, "weighted_stall_seconds", (double)s->weighted_stall_ms / 1000);
         jout_bool(j, "pending", s->pending);
         jout_bool(j, "provisional", s->provisional);
         jout_bool(j, "approximate", s->approximate);

@@ -31,6 +31,10 @@ static enum err print_symbolication(const struct read_tools *tools, struct jout 
     for (size_t i = 0; rc == ERR_OK && i < count; i++) {
         jout_object(j, NULL);
         jout_string(j, "key", rows[i].key);
+        if (rows[i].version) {
+            jout_string(j, "bundle_id", rows[i].bundle_id);
+            jout_text(j, "version", rows[i].version);
+        }
         jout_uint(j, "frames", rows[i].frames);
         jout_uint(j, "resolved", rows[i].resolved);
         jout_double(j, "rate",

@@ -51,6 +51,10 @@ void numbers_print_cluster(struct jout *j, const struct cluster_row *c,
                            const struct totals_row *app)
 {
     const struct duration_figures *all = &app->figures;
+    jout_object(j, "share_of");
+    jout_double(j, "weighted_count", all->weighted);
+    jout_double(j, "weighted_stall_seconds", (double)all->weighted_stall_ms / 1000);
+    jout_end_object(j);
     jout_double(j, "share", all->weighted > 0 ? c->figures.weighted / all->weighted : (double)NAN);
     jout_double(j, "stall_share",
                 all->weighted_stall_ms

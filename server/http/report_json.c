@@ -11,7 +11,7 @@ void report_json_summary(struct jout *j, const struct report_row *row)
         jout_null(j, "cluster_id");
     jout_string(j, "bundle_id", row->bundle_id);
     jout_string(j, "kind", report_kind_name(row->kind));
-    jout_text(j, "category", row->finding.deadlock ? "lock" : row->category);
+    jout_text(j, "category", row->category);
     jout_bool(j, "deadlocked", row->finding.deadlock != NULL);
     jout_known(j, "duration_ms", row->duration_ms);
     jout_time(j, "timestamp", row->time_ms);

@@ -792,7 +792,9 @@ SELECT alias FROM cluster_aliases WHERE cluster_id = ?1 ORDER BY alias;
 
 -- name: cluster_stacks
 SELECT s.id, s.count, s.weighted, s.stall_ms, s.state, s.provisional, s.first_seen_ms,
-    s.last_seen_ms, a.bundle_id, d.raw, d.resolved, s.part_key, coalesce(c.kind, 0), s.approximate
+    s.last_seen_ms, a.bundle_id, d.raw, d.resolved, s.part_key, coalesce(c.kind, 0), s.approximate,
+    s.stall_ms + CASE WHEN s.weighted = s.count * 1000000 THEN 0
+    ELSE (SELECT coalesce(sum(above_ms), 0) FROM counters WHERE stack_id = s.id) END
 FROM (SELECT id FROM stacks WHERE cluster_id = ?1 AND count > 0
       ORDER BY weighted DESC, id LIMIT ?2) heaviest
     CROSS JOIN stacks s ON s.id = heaviest.id JOIN apps a ON a.id = s.app_id
@@ -801,7 +803,9 @@ ORDER BY s.weighted DESC, s.id;
 
 -- name: stack_get
 SELECT s.id, s.count, s.weighted, s.stall_ms, s.state, s.provisional, s.first_seen_ms,
-    s.last_seen_ms, a.bundle_id, d.raw, d.resolved, s.part_key, coalesce(c.kind, 0), s.approximate
+    s.last_seen_ms, a.bundle_id, d.raw, d.resolved, s.part_key, coalesce(c.kind, 0), s.approximate,
+    s.stall_ms + CASE WHEN s.weighted = s.count * 1000000 THEN 0
+    ELSE (SELECT coalesce(sum(above_ms), 0) FROM counters WHERE stack_id = s.id) END
 FROM stacks s JOIN apps a ON a.id = s.app_id JOIN stack_data d ON d.stack_id = s.id
     LEFT JOIN clusters c ON c.id = s.cluster_id
 WHERE s.id = ?1;
@@ -875,6 +879,14 @@ ORDER BY i.report_id DESC LIMIT 1;
 -- name: app_names
 SELECT bundle_id FROM apps WHERE ?1 IS NULL OR bundle_id = ?1 ORDER BY bundle_id;
 
+-- What an app sent stands in its total, a stack that is none.
+-- name: apps_page
+SELECT s.id, a.bundle_id, s.count, s.first_seen_ms, s.last_seen_ms,
+    (SELECT coalesce(sum(count), 0) FROM counters WHERE stack_id = s.id AND day >= ?3)
+FROM apps a JOIN stacks s ON s.id = a.total_id
+WHERE (?1 IS NULL OR a.bundle_id = ?1) AND a.total_id > ?2
+ORDER BY a.total_id LIMIT ?4;
+
 -- === reading: statistics =========================================================================
 
 -- name: stats_apps
@@ -929,7 +941,7 @@ FROM (
 ORDER BY x.frames DESC, a.bundle_id LIMIT ?2;
 
 -- name: symbolication_by_version
-SELECT a.bundle_id || ' ' || d.value, sum(x.frames) AS total, sum(x.named)
+SELECT a.bundle_id, sum(x.frames) AS total, sum(x.named), d.value
 FROM (
     SELECT s.app_id, c.build_id, sum(c.count * s.app_frames) AS frames,
         sum(c.count * s.app_named) AS named
@@ -938,7 +950,7 @@ FROM (
         AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     GROUP BY s.app_id, c.build_id
 ) x JOIN apps a ON a.id = x.app_id JOIN dict d ON d.id = x.build_id
-GROUP BY x.app_id, d.value HAVING total > 0 ORDER BY total DESC, 1 LIMIT ?2;
+GROUP BY x.app_id, d.value HAVING total > 0 ORDER BY total DESC, 1, 4 LIMIT ?2;
 
 -- name: symbolication_stacks
 SELECT s.count, d.raw, d.resolved

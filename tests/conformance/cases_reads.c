@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "storage/read_apps.h"
 #include "storage/read_compare.h"
 #include "tests/conformance/suite.h"
 
@@ -592,6 +593,36 @@ void suite_limits_and_cursors_are_checked(struct suite *s)
     ck_assert_uint_eq(count, 0);
 }
 
+/* A page of one, the rest, one app alone. */
+static void check_apps(struct suite *s)
+{
+    struct error err = {0};
+    struct app_row *first, *rest, *one;
+    const char *next = NULL;
+    size_t n;
+    ck_assert_int_eq(
+        read_apps(s->reader, NULL, INT32_MIN, 1, "", &s->arena, &first, &n, &next, &err), ERR_OK);
+    ck_assert_uint_eq(n, 1);
+    ck_assert_ptr_nonnull(next);
+    ck_assert_uint_eq(first[0].reports, 24);
+    ck_assert_uint_eq(first[0].recent, 24);
+    ck_assert_int_le(first[0].first_seen_ms, first[0].last_seen_ms);
+    ck_assert_int_eq(
+        read_apps(s->reader, NULL, INT32_MAX, 9, next, &s->arena, &rest, &n, &next, &err), ERR_OK);
+    ck_assert_uint_eq(n, 1);
+    ck_assert_ptr_null(next);
+    ck_assert_str_eq(rest[0].bundle_id, "com.example.other");
+    ck_assert_uint_eq(rest[0].reports, 2);
+    ck_assert_uint_eq(rest[0].recent, 0);
+    ck_assert_int_eq(
+        read_apps(s->reader, first[0].bundle_id, 0, 9, NULL, &s->arena, &one, &n, &next, &err),
+        ERR_OK);
+    ck_assert_uint_eq(n, 1);
+    ck_assert_uint_eq(one[0].id, first[0].id);
+    ck_assert_int_eq(read_apps(s->reader, NULL, 0, 9, "x1", &s->arena, &one, &n, &next, &err),
+                     ERR_INVALID);
+}
+
 void suite_statistics(struct suite *s)
 {
     struct error err = {0};
@@ -608,6 +639,7 @@ void suite_statistics(struct suite *s)
     ck_assert_int_eq(read_stats(s->reader, NULL, &stats, &err), ERR_OK);
     ck_assert_uint_eq(stats.apps, 2);
     ck_assert_uint_eq(stats.reports, 26);
+    check_apps(s);
     ck_assert_uint_eq(suite_stack_count(s, NULL), 7);
     ck_assert_uint_eq(stats.pending_stacks, 1);
     ck_assert_uint_eq(stats.clusters, 3);

@@ -117,14 +117,16 @@ void suite_trends_by_day(struct suite *s)
 
     q.group = BY_PAGE; /* pages of days are in the reports alone */
     t = trend(s, NULL, &q);
-    ck_assert_uint_eq(t.count, 3);
+    ck_assert_uint_eq(t.count, 4); /* one was used without a stall */
+    ck_assert_uint_eq(t.series[3].total.count, 0);
+    ck_assert_uint_gt(t.series[3].total.foreground_ms, 0);
     ck_assert_str_eq(t.scope.source, "reports");
     ck_assert_int_ne(t.scope.since_ms, INT64_MIN);
     q.step = TREND_WEEK; /* of weeks they are kept */
     q.begin = trend_number(TREND_WEEK, SUITE_NOW) - 1;
     q.points = 4;
     t = trend(s, NULL, &q);
-    ck_assert_uint_eq(t.count, 3);
+    ck_assert_uint_eq(t.count, 4);
     ck_assert_str_eq(t.scope.source, "counters");
     ck_assert_uint_eq(t.series[0].points[1].count + t.series[1].points[1].count +
                           t.series[2].points[1].count,

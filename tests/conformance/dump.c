@@ -74,12 +74,13 @@ static void dump_resolved(struct dump *d, const struct resolved_stack *s)
 static void dump_stack(struct dump *d, const struct stack_row *s)
 {
     buf_printf(d->out,
-               "   stack %llu n=%llu w=%.6f ms=%llu pending=%d prov=%d %lld-%lld %s raw=%zu "
+               "   stack %llu n=%llu w=%.6f ms=%llu/%llu pending=%d prov=%d %lld-%lld %s raw=%zu "
                "%02x%02x kind=%d\n",
                (unsigned long long)s->stack_id, (unsigned long long)s->count, s->weighted,
-               (unsigned long long)s->stall_ms, s->pending, s->provisional * 2 + s->approximate,
-               (long long)s->first_seen_ms, (long long)s->last_seen_ms, dump_text(s->bundle_id),
-               s->raw.count, s->part[0], s->part[1], s->cluster_kind);
+               (unsigned long long)s->stall_ms, (unsigned long long)s->weighted_stall_ms,
+               s->pending, s->provisional * 2 + s->approximate, (long long)s->first_seen_ms,
+               (long long)s->last_seen_ms, dump_text(s->bundle_id), s->raw.count, s->part[0],
+               s->part[1], s->cluster_kind);
     dump_resolved(d, &s->resolved);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "storage/read_apps.h"
 #include "storage/read_compare.h"
 #include "storage/read_context.h"
 #include "storage/read_hours.h"
@@ -226,12 +227,22 @@ static void dump_stats(struct dump *d, const char *bundle_id)
                (unsigned long long)s.symbol_files, (unsigned long long)s.uploads_waiting,
                (unsigned long long)s.pending_findings,
                isnan(t.symbolication_rate) ? -1 : t.symbolication_rate);
+    struct app_row *apps;
+    const char *next = NULL;
+    size_t app_count = 0;
+    dump_ok(d, read_apps(d->r, bundle_id, 20000, 50, "", &d->arena, &apps, &app_count, &next, &err),
+            &err);
+    for (size_t i = 0; i < app_count; i++)
+        buf_printf(d->out, " app %s %llu %llu %lld-%lld\n", apps[i].bundle_id,
+                   (unsigned long long)apps[i].reports, (unsigned long long)apps[i].recent,
+                   (long long)apps[i].first_seen_ms, (long long)apps[i].last_seen_ms);
     for (size_t b = 0; b < 3; b++) {
         struct symbolication_row *rows;
         size_t n;
         dump_ok(d, read_symbolication(d->r, bundle_id, by[b], 5, &d->arena, &rows, &n, &err), &err);
         for (size_t i = 0; i < n; i++)
-            buf_printf(d->out, " %s %s %llu/%llu\n", by[b], rows[i].key,
+            buf_printf(d->out, " %s %s=%s+%s %llu/%llu\n", by[b], rows[i].key,
+                       dump_text(rows[i].bundle_id), dump_text(rows[i].version),
                        (unsigned long long)rows[i].resolved, (unsigned long long)rows[i].frames);
     }
 }

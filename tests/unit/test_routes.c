@@ -35,6 +35,7 @@ static const struct {
     {"GET", "/metrics", "/metrics", SCOPE_READ},
     {"POST", "/v1/reports", "/v1/reports", SCOPE_INGEST},
     {"POST", "/v1/usage", "/v1/usage", SCOPE_INGEST},
+    {"GET", "/v1/apps", "/v1/apps", SCOPE_READ},
     {"GET", "/v1/reports/a%2Fb", "/v1/reports/{id}", SCOPE_READ},
     {"POST", "/v1/symbols", "/v1/symbols", SCOPE_SYMBOLS},
     {"GET", "/v1/symbols", "/v1/symbols", SCOPE_SYMBOLS},

@@ -35,6 +35,27 @@ START_TEST(keys_are_summed_and_ranked)
 }
 END_TEST
 
+START_TEST(versions_have_their_app_beside_them)
+{
+    struct symbolication s = {.arena = &arena};
+    struct symbolication_row *rows = NULL;
+    size_t count = 0;
+    arena_init(&arena, 65536);
+    ck_assert_int_eq(symbolication_add_version(&s, "com.a", "7 1", 5, 4, &err), ERR_OK);
+    ck_assert_int_eq(symbolication_add_version(&s, "com.a", "", 2, 1, &err), ERR_OK);
+    ck_assert_int_eq(symbolication_add_version(&s, "com.a", "7 1", 1, 1, &err), ERR_OK);
+    symbolication_rows(&s, 9, &rows, &count);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_str_eq(rows[0].key, "com.a 7 1");
+    ck_assert_str_eq(rows[0].bundle_id, "com.a");
+    ck_assert_str_eq(rows[0].version, "7 1");
+    ck_assert_uint_eq(rows[0].frames, 6);
+    ck_assert_str_eq(rows[1].key, "com.a");
+    ck_assert_str_eq(rows[1].version, "");
+    arena_done(&arena);
+}
+END_TEST
+
 /* Clients choose names. Above the cap the known ones are still counted; no key is looked for in a
  * list: ten million additions over all names took minutes. */
 START_TEST(many_keys)
@@ -61,4 +82,5 @@ START_TEST(many_keys)
 }
 END_TEST
 
-UNIT_MAIN("symbolication", keys_are_summed_and_ranked, many_keys)
+UNIT_MAIN("symbolication", keys_are_summed_and_ranked, versions_have_their_app_beside_them,
+          many_keys)
