@@ -36,7 +36,9 @@ static uint64_t for_each_value(enum mem_value_kind kind)
 {
     if (kind == MEM_MEMBER)
         return GROUP_MEMBERS_PER_VALUE;
-    return kind == MEM_USAGE_DEVICE || kind == MEM_USAGE_PAGE ? USAGE_PAIRS_PER_VALUE : 1;
+    const bool pairs = kind == MEM_USAGE_DEVICE || kind == MEM_USAGE_PAGE ||
+                       kind == MEM_PAIR_DEVICE || kind == MEM_PAIR_PAGE;
+    return pairs ? USAGE_PAIRS_PER_VALUE : 1;
 }
 
 enum err mem_daily(struct mem_storage *m, size_t app, enum mem_value_kind kind, int32_t day,

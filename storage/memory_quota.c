@@ -70,13 +70,14 @@ enum err mem_read_new_stacks(struct storage_reader *r, const char *bundle_id, in
 {
     const struct mem_state *s = mem_read_state(r);
     size_t app = bundle_id ? mem_app_of(s, bundle_id) : SIZE_MAX;
-    struct new_stacks_row x = {0, 0};
+    struct new_stacks_row x = {0};
     (void)err;
     for (size_t i = 0; i < s->apps_count; i++) {
         if (bundle_id && i != app)
             continue;
         x.added += mem_day_get(s, i, MEM_STACK, day);
         x.dropped += mem_day_get(s, i, MEM_STACK_DROPPED, day);
+        x.pairs_dropped += mem_day_get(s, i, MEM_PAIR_DROPPED, day);
     }
     *ret = x;
     return ERR_OK;

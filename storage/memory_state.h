@@ -37,6 +37,9 @@ enum mem_value_kind {
     MEM_STACK_DROPPED,
     MEM_USAGE_DEVICE,
     MEM_USAGE_PAGE,
+    MEM_PAIR_DEVICE,
+    MEM_PAIR_PAGE,
+    MEM_PAIR_DROPPED,
 };
 
 struct mem_app {
@@ -48,6 +51,14 @@ struct mem_value {
     size_t app;
     enum mem_value_kind kind;
     const char *value, *value2;
+};
+
+/* A pair that the week has; the texts are those of `values`. */
+struct mem_pair {
+    size_t app;
+    enum mem_value_kind kind;
+    int32_t week;
+    const char *value, *with;
 };
 
 struct mem_day {
@@ -291,6 +302,7 @@ struct mem_config {
     X(move, moves)                                                                                 \
     X(stack, stacks)                                                                               \
     X(fact, facts)                                                                                 \
+    X(pair, pairs)                                                                                 \
     X(usage, usages)                                                                               \
     X(id, ids)                                                                                     \
     X(report, reports)                                                                             \

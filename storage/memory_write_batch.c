@@ -172,6 +172,48 @@ static enum err map_values(struct batch *w, struct op_report *r, struct error *e
     return rc;
 }
 
+/* As sqlite_pairs.h says. */
+static enum err cap_pair(struct batch *w, enum mem_value_kind kind, enum mem_value_kind of,
+                         const struct op_report *r, const char **value, const char *with,
+                         bool *dropped, struct error *err)
+{
+    struct mem_state *s = w->m->work;
+    const int32_t week = figures_week(clock_day(r->time_ms)), today = clock_day(r->received_ms);
+    const char *none = "";
+    bool allowed = true;
+    for (size_t i = 0; i < s->pairs_count; i++) {
+        const struct mem_pair *p = &s->pairs[i];
+        if (p->app == w->app && p->kind == kind && p->week == week && p->value == *value &&
+            p->with == with)
+            return ERR_OK;
+    }
+    enum err rc = mem_daily(w->m, w->app, kind, today, &allowed, err);
+    if (!rc && !allowed) {
+        *dropped = true;
+        *value = MEM_OTHER;
+        rc = value_of(w, of, today, value, &none, err);
+    }
+    if (rc)
+        return rc;
+    struct mem_pair *p = mem_add(s, pairs);
+    if (!p)
+        return mem_no_memory(err);
+    *p = (struct mem_pair){w->app, kind, week, *value, with};
+    return ERR_OK;
+}
+
+static enum err cap_pairs(struct batch *w, struct op_report *r, struct error *err)
+{
+    bool dropped = false;
+    enum err rc =
+        cap_pair(w, MEM_PAIR_DEVICE, MEM_DEVICE, r, &r->device, r->os_version, &dropped, err);
+    if (!rc)
+        rc = cap_pair(w, MEM_PAIR_PAGE, MEM_PAGE, r, &r->page, r->version, &dropped, err);
+    return rc || !dropped
+               ? rc
+               : mem_day_add(w->m, w->app, MEM_PAIR_DROPPED, clock_day(r->received_ms), 1, err);
+}
+
 static enum err keep_samples(struct batch *w, const struct op_report *r, struct op_report *copy,
                              uint64_t *stacks, struct error *err)
 {
@@ -258,6 +300,8 @@ static enum err add_report(struct batch *w, struct op_report *op, struct error *
     if (w->budget && (rc = stack_budget_fit(w->budget, op, &w->m->arena, &r, err)))
         return rc;
     rc = map_values(w, &r, err);
+    if (!rc)
+        rc = cap_pairs(w, &r, err);
     if (!rc && r.stack != NO_STACK)
         rc = stack_of(w, r.stack, r.received_ms, &stack_id, err);
     if (!rc)

@@ -28,10 +28,11 @@ enum err read_quotas(struct storage_reader *r, struct arena *arena, struct quota
 enum err read_app_names(struct storage_reader *r, struct arena *arena, const char ***ret,
                         size_t *ret_count, struct error *err);
 
-/* What the cap of new stacks (stack_budget.h) did on a day; of all apps when NULL. */
+/* What the caps of new stacks (stack_budget.h) and new pairs of values did on a day; of all apps when NULL. */
 struct new_stacks_row {
-    uint64_t added;   /* stacks */
-    uint64_t dropped; /* reports that came without one, or some, of theirs */
+    uint64_t added;         /* stacks */
+    uint64_t dropped;       /* reports that came without one, or some, of theirs */
+    uint64_t pairs_dropped; /* reports that lost device or page for the cap of pairs */
 };
 enum err read_new_stacks(struct storage_reader *r, const char *bundle_id, int32_t day,
                          struct new_stacks_row *ret, struct error *err);

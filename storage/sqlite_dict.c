@@ -61,7 +61,8 @@ enum err sqlite_daily(struct sqlite_storage *s, int64_t app_id, enum dict_kind k
     int64_t cap = (int64_t)s->daily_values;
     if (kind == DICT_MEMBER)
         cap *= GROUP_MEMBERS_PER_VALUE;
-    else if (kind == DICT_USAGE_DEVICE || kind == DICT_USAGE_PAGE)
+    else if (kind == DICT_USAGE_DEVICE || kind == DICT_USAGE_PAGE || kind == DICT_PAIR_DEVICE ||
+             kind == DICT_PAIR_PAGE)
         cap *= USAGE_PAIRS_PER_VALUE;
     *ret_allowed = added < cap;
     if (!*ret_allowed)

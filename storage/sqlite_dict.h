@@ -31,6 +31,9 @@ enum dict_kind {
     DICT_STACK_DROPPED = 12, /* reports that lost one for the cap */
     DICT_USAGE_DEVICE = 13,  /* new rows of usage_devices, */
     DICT_USAGE_PAGE = 14,    /* of usage_pages */
+    DICT_PAIR_DEVICE = 15,   /* new pairs of reports, see sqlite_pairs.h */
+    DICT_PAIR_PAGE = 16,
+    DICT_PAIR_DROPPED = 17, /* reports that lost device or page for the cap */
 };
 
 struct dict_app {

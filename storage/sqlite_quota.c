@@ -48,13 +48,15 @@ enum err sqlite_read_new_stacks(struct storage_reader *base, const char *bundle_
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
     bool row = false;
-    sqlite3_stmt *st = sql_start(c, SQL_NEW_STACKS, err, sql_text(bundle_id), sql_int(day),
-                                 sql_int(DICT_STACK), sql_int(DICT_STACK_DROPPED));
+    sqlite3_stmt *st =
+        sql_start(c, SQL_NEW_STACKS, err, sql_text(bundle_id), sql_int(day), sql_int(DICT_STACK),
+                  sql_int(DICT_STACK_DROPPED), sql_int(DICT_PAIR_DROPPED));
     enum err rc = st ? sql_step(c, st, &row, err) : err->code;
     if (rc)
         return rc;
     ret->added = (uint64_t)sqlite3_column_int64(st, 0);
     ret->dropped = (uint64_t)sqlite3_column_int64(st, 1);
+    ret->pairs_dropped = (uint64_t)sqlite3_column_int64(st, 2);
     sql_end(st);
     return ERR_OK;
 }

@@ -8,6 +8,7 @@
 #include "storage/sqlite_dict.h"
 #include "storage/sqlite_images.h"
 #include "storage/sqlite_life.h"
+#include "storage/sqlite_pairs.h"
 #include "storage/stack_budget.h"
 
 struct stack_ref {
@@ -177,6 +178,17 @@ static enum err values_of(struct batch *w, const struct op_report *r, struct rep
     return rc;
 }
 
+static enum err cap_pairs(struct batch *w, const struct op_report *r, struct report_values *v,
+                          struct error *err)
+{
+    struct report_pairs p = {v->device, v->os, v->page, v->build};
+    enum err rc = sqlite_pairs_cap(w->s, &w->app, clock_day(r->received_ms),
+                                   figures_week(clock_day(r->time_ms)), &p, err);
+    v->device = p.device;
+    v->page = p.page;
+    return rc;
+}
+
 /* A UUID in lower case with dashes, the usual kind of id, is stored in 16 bytes. */
 static struct sql_value id_value(const char *id, struct uuid *u)
 {
@@ -323,6 +335,8 @@ static enum err add_report(struct batch *w, struct op_report *op, struct error *
     rc = note_day(w, clock_day(r->received_ms), id, err);
     if (!rc)
         rc = values_of(w, r, &v, err);
+    if (!rc)
+        rc = cap_pairs(w, r, &v, err);
     if (!rc && r->stack != NO_STACK)
         rc = stack_of(w, r->stack, r->received_ms, &stack, err);
     if (!rc)

@@ -34,7 +34,7 @@
 /* Members of slide groups an app may bring a day, for each of its daily values: one new OS build has
  * as many as a process has system images. */
 #define GROUP_MEMBERS_PER_VALUE 16
-/* New pairs of values that usage of an app may bring a day, for each of its daily values. */
+/* New pairs of values that usage, and reports, of an app may bring a day, for each daily value. */
 #define USAGE_PAIRS_PER_VALUE 20
 
 struct storage_backend;

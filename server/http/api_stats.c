@@ -188,6 +188,7 @@ static void print_figures(const struct http_request *r, struct jout *j, const st
     jout_uint(j, "reports", s->reports);
     jout_uint(j, "new_stacks_today", new_stacks->added);
     jout_uint(j, "reports_above_daily_stacks_today", new_stacks->dropped);
+    jout_uint(j, "reports_above_daily_pairs_today", new_stacks->pairs_dropped);
     jout_uint(j, "pending_stacks", s->pending_stacks);
     jout_uint(j, "pending_findings", s->pending_findings);
     jout_uint(j, "clusters", s->clusters);

@@ -465,6 +465,13 @@ WHERE stack_id = ?1
 ON CONFLICT (stack_id, day, build_id, kind) DO UPDATE
 -- include: add_hours;
 
+-- Of an app's total: the pairs that the week has.
+-- name: week_device_known
+SELECT 1 FROM week_devices WHERE stack_id = ?1 AND week = ?2 AND device_id = ?3 AND os_id = ?4;
+
+-- name: week_page_known
+SELECT 1 FROM week_pages WHERE stack_id = ?1 AND week = ?2 AND page_id = ?3 AND build_id = ?4;
+
 -- name: week_devices_fold
 INSERT INTO week_devices (stack_id, week, device_id, os_id, count, weighted, stall_ms, hist,
     above_ms)

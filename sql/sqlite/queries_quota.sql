@@ -13,6 +13,7 @@ SELECT bundle_id, per_minute, per_day, slight_rate FROM quotas ORDER BY bundle_i
 
 -- name: new_stacks
 SELECT coalesce(sum(CASE WHEN kind = ?3 THEN added END), 0),
-    coalesce(sum(CASE WHEN kind = ?4 THEN added END), 0)
-FROM dict_days WHERE day = ?2 AND kind IN (?3, ?4)
+    coalesce(sum(CASE WHEN kind = ?4 THEN added END), 0),
+    coalesce(sum(CASE WHEN kind = ?5 THEN added END), 0)
+FROM dict_days WHERE day = ?2 AND kind IN (?3, ?4, ?5)
     AND (?1 IS NULL OR app_id = (SELECT id FROM apps WHERE bundle_id = ?1));

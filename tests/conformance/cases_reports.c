@@ -306,6 +306,62 @@ void suite_daily_values_are_capped(struct suite *s)
     ck_assert_uint_eq(rows[6].figures.count, 1);
 }
 
+static uint64_t reports_by(struct suite *s, enum breakdown_by by, const char *value)
+{
+    struct error err;
+    struct breakdown_row *rows;
+    struct breakdown_scope scope;
+    size_t count;
+    ck_assert_int_eq(read_breakdown(s->reader, 0, NULL, by, BY_NONE, 100, &s->arena, &rows, &count,
+                                    &scope, &err),
+                     ERR_OK);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(rows[i].value, value) == 0)
+            return rows[i].figures.count;
+    }
+    return 0;
+}
+
+/* 900 pairs of 30 values each, where 600 may be new: what is above keeps OS and version. */
+void suite_report_pairs_are_capped(struct suite *s)
+{
+    enum { VALUES = 30, PAIRS = VALUES * VALUES };
+    static char ids[PAIRS][16], one[VALUES][8], other[VALUES][8];
+    static struct suite_report reports[PAIRS];
+    s->options.daily_values = VALUES;
+    if (strcmp(s->backend, "memory") == 0)
+        suite_close(s), suite_open(s, "memory");
+    s->options.daily_values = VALUES;
+    suite_reopen(s);
+    for (int i = 0; i < VALUES; i++) {
+        snprintf(one[i], sizeof(one[i]), "a%d", i);
+        snprintf(other[i], sizeof(other[i]), "b%d", i);
+    }
+    for (int day = 0; day < 2; day++) {
+        struct error err;
+        struct new_stacks_row told;
+        for (int i = 0; i < PAIRS; i++) {
+            snprintf(ids[i], sizeof(ids[i]), "%d.%d", day, i);
+            reports[i] = (struct suite_report){.id = ids[i],
+                                               .stack = SUITE_NO_STACK,
+                                               .received_ms = SUITE_NOW + day * DAY,
+                                               .device = one[i % VALUES],
+                                               .os = other[i / VALUES],
+                                               .page = one[i % VALUES],
+                                               .version = other[i / VALUES]};
+        }
+        suite_apply(s, suite_batch(SUITE_APP, reports, PAIRS));
+        ck_assert_uint_eq(reports_by(s, BY_DEVICE, "(other)"), 300);
+        ck_assert_uint_eq(reports_by(s, BY_PAGE, "(other)"), 300);
+        ck_assert_uint_eq(reports_by(s, BY_DEVICE, "a1"), day ? 50 : 20);
+        ck_assert_uint_eq(reports_by(s, BY_OS_VERSION, "b29"), (uint64_t)(day + 1) * VALUES);
+        ck_assert_uint_eq(reports_by(s, BY_VERSION, "b29"), (uint64_t)(day + 1) * VALUES);
+        ck_assert_int_eq(
+            read_new_stacks(s->reader, SUITE_APP, (int32_t)SUITE_DAY0 + day, &told, &err), ERR_OK);
+        ck_assert_uint_eq(told.pairs_dropped, day ? 0 : 300);
+    }
+}
+
 static void cap_stacks(struct suite *s, uint32_t cap)
 {
     s->options.daily_stacks = cap;

@@ -572,6 +572,7 @@ static void compare_new_stacks(const struct history *h, struct suite *a, struct 
         ck_assert_int_eq(read_new_stacks(b->reader, NULL, (int32_t)day, &y, &err), ERR_OK);
         ck_assert_uint_eq(x.added, y.added);
         ck_assert_uint_eq(x.dropped, y.dropped);
+        ck_assert_uint_eq(x.pairs_dropped, y.pairs_dropped);
     }
 }
 

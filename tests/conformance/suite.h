@@ -81,6 +81,7 @@ extern const size_t suite_case_count;
     X(report_comes_back_whole)                                                                     \
     X(huge_addresses_survive)                                                                      \
     X(daily_values_are_capped)                                                                     \
+    X(report_pairs_are_capped)                                                                     \
     X(daily_stacks_are_capped)                                                                     \
     X(daily_stacks_of_samples_and_threads)                                                         \
     X(image_sets_are_remembered)                                                                   \
