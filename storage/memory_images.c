@@ -49,10 +49,13 @@ enum err mem_daily(struct mem_storage *m, size_t app, enum mem_value_kind kind, 
     return *ret_allowed ? mem_day_add(m, app, kind, day, 1, err) : ERR_OK;
 }
 
-bool mem_is_member(const struct mem_state *s, const struct uuid *group, const struct uuid *uuid)
+bool mem_is_member(const struct mem_state *s, size_t app, const struct uuid *group,
+                   const struct uuid *uuid)
 {
     for (size_t i = 0; i < s->members_count; i++) {
-        if (uuid_equal(&s->members[i].group, group) && uuid_equal(&s->members[i].uuid, uuid))
+        const struct mem_member *m = &s->members[i];
+        if ((app == SIZE_MAX || m->app == app) && uuid_equal(&m->group, group) &&
+            uuid_equal(&m->uuid, uuid))
             return true;
     }
     return false;
@@ -188,7 +191,7 @@ static enum err learn_member(struct mem_storage *m, size_t app, int32_t day,
                              struct error *err)
 {
     bool allowed = true;
-    if (!o->in_group || mem_is_member(m->work, &o->group, &o->id))
+    if (!o->in_group || mem_is_member(m->work, app, &o->group, &o->id))
         return ERR_OK;
     enum err rc = mem_daily(m, app, MEM_MEMBER, day, &allowed, err);
     if (rc || !allowed)
@@ -196,7 +199,7 @@ static enum err learn_member(struct mem_storage *m, size_t app, int32_t day,
     struct mem_member *member = mem_add(m->work, members);
     if (!member)
         return mem_no_memory(err);
-    *member = (struct mem_member){o->group, o->id};
+    *member = (struct mem_member){app, o->group, o->id};
     if (layout_of(m->work, &o->id))
         note_group(changed, &o->group);
     return ERR_OK;

@@ -71,16 +71,19 @@ static int by_vmaddr(const void *a, const void *b)
     return uuid_compare(&x->uuid, &y->uuid);
 }
 
-enum err mem_read_group(struct storage_reader *r, const struct uuid *group, struct arena *arena,
-                        struct layout_row **ret, size_t *ret_count, struct error *err)
+enum err mem_read_group(struct storage_reader *r, const char *bundle_id, const struct uuid *group,
+                        struct arena *arena, struct layout_row **ret, size_t *ret_count,
+                        struct error *err)
 {
     const struct mem_state *s = mem_read_state(r);
+    size_t app = bundle_id ? mem_app_of(s, bundle_id) : SIZE_MAX;
     size_t count = 0;
     struct layout_row *rows = arena_array(arena, s->layouts_count + 1, sizeof(*rows));
     if (!rows)
         return mem_no_memory(err);
-    for (size_t i = 0; i < s->layouts_count; i++) {
-        if (mem_is_member(s, group, &s->layouts[i].row.uuid))
+    bool unknown = bundle_id && app == SIZE_MAX;
+    for (size_t i = 0; i < s->layouts_count && !unknown; i++) {
+        if (mem_is_member(s, app, group, &s->layouts[i].row.uuid))
             rows[count++] = s->layouts[i].row;
     }
     qsort(rows, count, sizeof(*rows), by_vmaddr);

@@ -74,6 +74,7 @@ struct mem_image {
 };
 
 struct mem_member {
+    size_t app;
     struct uuid group, uuid;
 };
 
@@ -452,7 +453,9 @@ enum err mem_learn_images(struct mem_storage *m, size_t app, int32_t day,
                           const struct op_image *images, size_t count, struct error *err);
 enum err mem_learn_layout(struct mem_storage *m, const struct uuid *uuid, uint64_t vmaddr,
                           uint64_t size, bool *ret_changed, struct error *err);
-bool mem_is_member(const struct mem_state *s, const struct uuid *group, const struct uuid *uuid);
+/* `app` SIZE_MAX: of any. */
+bool mem_is_member(const struct mem_state *s, size_t app, const struct uuid *group,
+                   const struct uuid *uuid);
 /* A facts about `uuid` changed: pending stacks with a frame in it get a new generation. */
 void mem_disturb(struct mem_state *s, const struct uuid *uuid);
 bool mem_uses(const struct mem_stack *k, const struct uuid *uuid);

@@ -190,12 +190,13 @@ static enum err learn_member(struct sqlite_storage *s, int64_t app_id, int32_t d
     int64_t placed = 0;
     bool allowed = true;
     enum err rc = sql_get(&s->conn, SQL_MEMBER_KNOWN, 0, &known, err, uuid_value(&i->group),
-                          uuid_value(&i->id));
+                          sql_int(app_id), uuid_value(&i->id));
     if (!rc && !known)
         rc = sqlite_daily(s, app_id, DICT_MEMBER, day, &allowed, err);
     if (rc || known || !allowed)
         return rc;
-    rc = sql_run(&s->conn, SQL_MEMBER_INSERT, err, uuid_value(&i->group), uuid_value(&i->id));
+    rc = sql_run(&s->conn, SQL_MEMBER_INSERT, err, uuid_value(&i->group), sql_int(app_id),
+                 uuid_value(&i->id));
     if (!rc)
         rc = sql_get(&s->conn, SQL_LAYOUT_KNOWN, 0, &placed, err, uuid_value(&i->id));
     if (!rc && placed)

@@ -5,7 +5,7 @@
  * the members of slide groups; and turning stacks back to pending when one of these facts is new.
  *
  * Invariants: what a report says of a vmaddr (first said wins) is its own app's and places no frame
- * of a slide group; it is not kept once a symbol file told.
+ * of a slide group; it is not kept once a symbol file told. Members of a group are its own app's, too.
  * A stack that is turned back, or is pending and concerned, gets a new generation, so that an
  * answer computed from the old facts comes too late.
  *

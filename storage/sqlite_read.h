@@ -26,8 +26,9 @@ enum err sqlite_read_pending(struct storage_reader *r, uint64_t after_id, size_t
                              struct error *err);
 enum err sqlite_read_image(struct storage_reader *r, const char *bundle_id, const struct uuid *id,
                            struct arena *arena, struct image_row *ret, struct error *err);
-enum err sqlite_read_group(struct storage_reader *r, const struct uuid *group, struct arena *arena,
-                           struct layout_row **ret, size_t *ret_count, struct error *err);
+enum err sqlite_read_group(struct storage_reader *r, const char *bundle_id,
+                           const struct uuid *group, struct arena *arena, struct layout_row **ret,
+                           size_t *ret_count, struct error *err);
 enum err sqlite_read_layouts(struct storage_reader *r, size_t limit, struct arena *arena,
                              struct layout_row **ret, size_t *ret_count, struct error *err);
 enum err sqlite_read_layout_claims(struct storage_reader *r, size_t limit, struct arena *arena,

@@ -78,15 +78,15 @@ static bool fill_layout(sqlite3_stmt *st, struct arena *arena, void *row)
     return true;
 }
 
-enum err sqlite_read_group(struct storage_reader *base, const struct uuid *group,
-                           struct arena *arena, struct layout_row **ret, size_t *ret_count,
-                           struct error *err)
+enum err sqlite_read_group(struct storage_reader *base, const char *bundle_id,
+                           const struct uuid *group, struct arena *arena, struct layout_row **ret,
+                           size_t *ret_count, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
     struct row_list rows;
     row_list_init(&rows, sizeof(struct layout_row), arena);
-    sqlite3_stmt *st =
-        sql_start(c, SQL_GROUP_LAYOUTS, err, sql_blob(group->bytes, sizeof(group->bytes)));
+    sqlite3_stmt *st = sql_start(c, SQL_GROUP_LAYOUTS, err,
+                                 sql_blob(group->bytes, sizeof(group->bytes)), sql_text(bundle_id));
     enum err rc = sqlite_rows(c, st, fill_layout, &rows, err);
     if (rc)
         return rc;

@@ -88,8 +88,9 @@ struct storage_backend {
                              struct error *err);
     enum err (*read_image)(struct storage_reader *r, const char *bundle_id, const struct uuid *id,
                            struct arena *arena, struct image_row *ret, struct error *err);
-    enum err (*read_group)(struct storage_reader *r, const struct uuid *group, struct arena *arena,
-                           struct layout_row **ret, size_t *ret_count, struct error *err);
+    enum err (*read_group)(struct storage_reader *r, const char *bundle_id,
+                           const struct uuid *group, struct arena *arena, struct layout_row **ret,
+                           size_t *ret_count, struct error *err);
     enum err (*read_layouts)(struct storage_reader *r, size_t limit, struct arena *arena,
                              struct layout_row **ret, size_t *ret_count, struct error *err);
     enum err (*read_layout_claims)(struct storage_reader *r, size_t limit, struct arena *arena,

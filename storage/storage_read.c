@@ -42,10 +42,11 @@ enum err read_image(struct storage_reader *r, const char *bundle_id, const struc
     return READ_WITHIN(r, err, read_image(r, bundle_id, id, arena, ret, err));
 }
 
-enum err read_group(struct storage_reader *r, const struct uuid *group, struct arena *arena,
-                    struct layout_row **ret, size_t *ret_count, struct error *err)
+enum err read_group(struct storage_reader *r, const char *bundle_id, const struct uuid *group,
+                    struct arena *arena, struct layout_row **ret, size_t *ret_count,
+                    struct error *err)
 {
-    return READ_WITHIN(r, err, read_group(r, group, arena, ret, ret_count, err));
+    return READ_WITHIN(r, err, read_group(r, bundle_id, group, arena, ret, ret_count, err));
 }
 
 enum err read_layouts(struct storage_reader *r, size_t limit, struct arena *arena,

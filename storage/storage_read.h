@@ -53,14 +53,16 @@ struct image_row {
 enum err read_image(struct storage_reader *r, const char *bundle_id, const struct uuid *id,
                     struct arena *arena, struct image_row *ret, struct error *err);
 
-/* Members of a slide group that a symbol file gave a place, ascending by it. */
+/* Members of a slide group that a symbol file gave a place, ascending by it: those that reports of the
+ * app named (NULL: of any). */
 struct layout_row {
     struct uuid uuid;
     uint64_t vmaddr;
     uint64_t size;
 };
-enum err read_group(struct storage_reader *r, const struct uuid *group, struct arena *arena,
-                    struct layout_row **ret, size_t *ret_count, struct error *err);
+enum err read_group(struct storage_reader *r, const char *bundle_id, const struct uuid *group,
+                    struct arena *arena, struct layout_row **ret, size_t *ret_count,
+                    struct error *err);
 /* Places that symbol files told, newest first, at most `limit`: the door loads them at start. */
 enum err read_layouts(struct storage_reader *r, size_t limit, struct arena *arena,
                       struct layout_row **ret, size_t *ret_count, struct error *err);

@@ -99,15 +99,26 @@ static bool find_facts(void *ctx, const struct uuid *image, struct image_facts *
     return false;
 }
 
+/* Whose places of images count: the token's app, else the one that the body names. NULL: any. */
+static const char *app_of(const struct symbolicate *s)
+{
+    const char *bound = s->r->identity.bundle_id;
+    return bound ? bound : s->bundle_id;
+}
+
 /* The members of the body's slide group: it has one OS and one arch, so there is one. */
 static bool place(void *ctx, const struct uuid *group, uint64_t unslid, struct uuid *ret_image,
                   uint64_t *ret_offset)
 {
     struct symbolicate *s = ctx;
     if (!s->group_read) {
+        const char *app = app_of(s);
         s->group_read = true;
-        s->group_rc = read_group(s->tools->storage, group, s->tools->arena, &s->members,
+        s->group_rc = read_group(s->tools->storage, app, group, s->tools->arena, &s->members,
                                  &s->member_count, &s->group_error);
+        if (s->group_rc == ERR_OK && app && s->member_count == 0) /* an OS that is new to the app */
+            s->group_rc = read_group(s->tools->storage, NULL, group, s->tools->arena, &s->members,
+                                     &s->member_count, &s->group_error);
     }
     return layouts_place(s->members, s->member_count, unslid, ret_image, ret_offset);
 }

@@ -19,6 +19,7 @@ struct entry {
 };
 
 struct group {
+    uint64_t app_id;
     struct uuid id;
     const struct layout_row *members; /* ascending by vmaddr */
     size_t count;
@@ -158,14 +159,14 @@ static const struct group *find_group(struct app_images *a, const struct uuid *i
     struct layout_row *members = NULL;
     size_t count = 0;
     for (size_t i = 0; i < a->group_count; i++) {
-        if (uuid_equal(&a->groups[i].id, id))
+        if (a->groups[i].app_id == a->app_id && uuid_equal(&a->groups[i].id, id))
             return &a->groups[i];
     }
-    enum err rc = read_group(a->reader, id, a->arena, &members, &count, &err);
+    enum err rc = read_group(a->reader, a->bundle_id, id, a->arena, &members, &count, &err);
     if (!asked(a, rc, &err) || rc != ERR_OK)
         return NULL;
     size_t place = a->group_count < GROUPS_MAX ? a->group_count++ : GROUPS_MAX - 1;
-    a->groups[place] = (struct group){.id = *id, .members = members, .count = count};
+    a->groups[place] = (struct group){a->app_id, *id, members, count};
     return &a->groups[place];
 }
 

@@ -2,7 +2,8 @@
  * app_images - what the database knows of the images of an app, cached for one resolver worker.
  *
  * Purpose: answers symbolize.h's struct image_lookup: name and class of an image as this app knows
- * it, and the place of an unslid address among the known members of a slide group.
+ * it, and the place of an unslid address among the members of a slide group that the app's reports
+ * named.
  *
  * Invariants: a pass of the resolver begins with app_images_forget(): facts may change with every
  * symbol file and every ring is answered by a pass, so nothing stale outlives a pass. Bounded by

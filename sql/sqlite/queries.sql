@@ -142,13 +142,13 @@ SELECT 1 FROM layout_claims WHERE app_id = ?1 AND uuid = ?2;
 INSERT INTO layout_claims (app_id, uuid, vmaddr) VALUES (?1, ?2, ?3);
 
 -- name: member_known
-SELECT 1 FROM group_members WHERE group_uuid = ?1 AND uuid = ?2;
+SELECT 1 FROM group_members WHERE group_uuid = ?1 AND app_id = ?2 AND uuid = ?3;
 
 -- name: member_insert
-INSERT INTO group_members (group_uuid, uuid) VALUES (?1, ?2);
+INSERT INTO group_members (group_uuid, app_id, uuid) VALUES (?1, ?2, ?3);
 
 -- name: groups_of
-SELECT group_uuid FROM group_members WHERE uuid = ?1;
+SELECT DISTINCT group_uuid FROM group_members WHERE uuid = ?1;
 
 -- name: image_set_find
 SELECT id FROM image_sets WHERE app_id = ?1 AND client_id = ?2;
@@ -543,8 +543,9 @@ FROM slices x JOIN uploads u ON u.id = x.upload_id WHERE x.uuid = ?2 AND x.curre
 LIMIT 1;
 
 -- name: group_layouts
-SELECT l.uuid, l.vmaddr, l.size FROM group_members m JOIN layouts l ON l.uuid = m.uuid
-WHERE m.group_uuid = ?1;
+SELECT DISTINCT l.uuid, l.vmaddr, l.size FROM group_members m JOIN layouts l ON l.uuid = m.uuid
+WHERE m.group_uuid = ?1
+    AND (?2 IS NULL OR m.app_id = (SELECT id FROM apps WHERE bundle_id = ?2));
 
 -- name: layouts_newest
 SELECT uuid, vmaddr, size FROM layouts ORDER BY id DESC LIMIT ?1;

@@ -418,7 +418,8 @@ void suite_group_members_are_capped(struct suite *s)
     }
     /* Members show once their place is known. */
     suite_index(s, files, SENT, 1);
-    ck_assert_int_eq(read_group(s->reader, &group, &s->arena, &rows, &count, &err), ERR_OK);
+    ck_assert_int_eq(read_group(s->reader, SUITE_APP, &group, &s->arena, &rows, &count, &err),
+                     ERR_OK);
     ck_assert_uint_eq(count, CAP);
 }
 
@@ -435,13 +436,15 @@ void suite_slide_groups(struct suite *s)
     /* A report says where a member lies: it is no file's word, and no size. */
     suite_apply(s, member("b", 0, 30, true));
     ck_assert_uint_eq(suite_pending(s), 1); /* its own stack */
-    ck_assert_int_eq(read_group(s->reader, &group, &s->arena, &rows, &count, &err), ERR_OK);
+    ck_assert_int_eq(read_group(s->reader, SUITE_APP, &group, &s->arena, &rows, &count, &err),
+                     ERR_OK);
     ck_assert_uint_eq(count, 0);
     suite_resolve(s);
     const uint32_t told[] = {30};
     suite_index(s, told, 1, 1);
     ck_assert_uint_eq(suite_pending(s), 1);
-    ck_assert_int_eq(read_group(s->reader, &group, &s->arena, &rows, &count, &err), ERR_OK);
+    ck_assert_int_eq(read_group(s->reader, SUITE_APP, &group, &s->arena, &rows, &count, &err),
+                     ERR_OK);
     ck_assert_uint_eq(count, 1);
     /* Once more is no news. */
     suite_resolve(s);
@@ -467,10 +470,45 @@ void suite_slide_groups(struct suite *s)
     suite_apply_keep(s, late);
     ck_assert(!late->u.resolutions.items[0].applied);
     write_op_free(late);
-    ck_assert_int_eq(read_group(s->reader, &group, &s->arena, &rows, &count, &err), ERR_OK);
+    ck_assert_int_eq(read_group(s->reader, SUITE_APP, &group, &s->arena, &rows, &count, &err),
+                     ERR_OK);
     ck_assert_uint_eq(count, 2);
     ck_assert_uint_eq(rows[1].vmaddr, 0x180000000u + 31 * 0x10000u);
     ck_assert_uint_eq(rows[1].size, 0x8000);
+}
+
+/* What other apps' reports name as members of a group places none of this app's frames. */
+void suite_members_are_the_apps_own(struct suite *s)
+{
+    struct error err;
+    struct layout_row *rows;
+    size_t count;
+    const uint32_t files[] = {30, 31};
+    const struct uuid group = suite_uuid(SUITE_GROUP);
+    const struct suite_report r = {.id = "other", .stack = 0};
+    struct write_op *op = suite_batch("com.example.other", &r, 1);
+    for (uint32_t i = 30; i <= 31; i++) {
+        struct op_image *image = suite_image(op, i, IMAGE_UUID);
+        image->in_group = true;
+        image->group = group;
+    }
+    suite_apply(s, op);
+    suite_apply(s, member("mine", 4, 30, false));
+    suite_index(s, files, 2, 1);
+    ck_assert_int_eq(read_group(s->reader, SUITE_APP, &group, &s->arena, &rows, &count, &err),
+                     ERR_OK);
+    ck_assert_uint_eq(count, 1);
+    const struct uuid own = suite_uuid(30);
+    ck_assert(uuid_equal(&rows[0].uuid, &own));
+    ck_assert_int_eq(
+        read_group(s->reader, "com.example.other", &group, &s->arena, &rows, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_int_eq(
+        read_group(s->reader, "com.example.nobody", &group, &s->arena, &rows, &count, &err),
+        ERR_OK);
+    ck_assert_uint_eq(count, 0);
+    ck_assert_int_eq(read_group(s->reader, NULL, &group, &s->arena, &rows, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, 2);
 }
 
 /* The vmaddr that a symbol file gave the image, or 0. */

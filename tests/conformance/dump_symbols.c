@@ -15,12 +15,15 @@ static void dump_images(struct dump *d)
                        dump_text(image.arch));
     }
     struct uuid group = suite_uuid(SUITE_GROUP);
-    dump_ok(d, read_group(d->r, &group, &d->arena, &rows, &n, &err), &err);
-    for (size_t i = 0; i < n; i++) {
-        buf_printf(d->out, "member %llx %llx", (unsigned long long)rows[i].vmaddr,
-                   (unsigned long long)rows[i].size);
-        dump_uuid(d, &rows[i].uuid);
-        buf_puts(d->out, "\n");
+    for (int any = 0; any <= 1; any++) {
+        dump_ok(d, read_group(d->r, any ? NULL : SUITE_APP, &group, &d->arena, &rows, &n, &err),
+                &err);
+        for (size_t i = 0; i < n; i++) {
+            buf_printf(d->out, "member %d %llx %llx", any, (unsigned long long)rows[i].vmaddr,
+                       (unsigned long long)rows[i].size);
+            dump_uuid(d, &rows[i].uuid);
+            buf_puts(d->out, "\n");
+        }
     }
     dump_ok(d, read_layouts(d->r, 1000, &d->arena, &rows, &n, &err), &err);
     for (size_t i = 0; i < n; i++) {

@@ -100,6 +100,7 @@ extern const size_t suite_case_count;
     X(slide_groups)                                                                                \
     X(group_members_are_capped)                                                                    \
     X(layouts_are_learnt)                                                                          \
+    X(members_are_the_apps_own)                                                                    \
     X(give_up_on_old_ones)                                                                         \
     X(uploads_and_slices)                                                                          \
     X(deleting_an_upload)                                                                          \

@@ -92,7 +92,8 @@ static void answer(struct suite *s, struct arena *arena, const struct pending_st
             suite_expect(read_symbols_present(s->reader, &raw.frames[i].image, 1, &present, &err),
                          &err);
         if (raw.frames[i].image_kind == IMAGE_GROUP)
-            suite_expect(read_group(s->reader, &raw.frames[i].image, arena, &places, &count, &err),
+            suite_expect(read_group(s->reader, p->bundle_id, &raw.frames[i].image, arena, &places,
+                                    &count, &err),
                          &err);
         bool own = present;
         if (raw.frames[i].image_kind == IMAGE_UUID && !present)

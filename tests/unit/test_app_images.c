@@ -224,6 +224,28 @@ START_TEST(addresses_are_placed_inside_known_members_only)
 }
 END_TEST
 
+/* One OS, one group; what each app's reports named of it. */
+START_TEST(members_of_a_group_belong_to_an_app)
+{
+    setup_with(50);
+    bring(APP, "r1", 1, 2, IMAGE_CLASS_SYSTEM, true);
+    bring("com.example.other", "r2", 2, 3, IMAGE_CLASS_SYSTEM, true);
+    for (uint32_t n = 1; n <= 3; n++)
+        place_known(n, 0x180000000 + n * 0x1000u, 0x1000);
+    for (int round = 0; round < 2; round++) {
+        struct image_lookup lookup = app_images_begin(images, 1, APP);
+        ck_assert_str_eq(placed(&lookup, 0x180001004), "1+4");
+        ck_assert_str_eq(placed(&lookup, 0x180002004), "2+4");
+        ck_assert_str_eq(placed(&lookup, 0x180003004), "");
+        lookup = app_images_begin(images, 2, "com.example.other");
+        ck_assert_str_eq(placed(&lookup, 0x180001004), "");
+        ck_assert_str_eq(placed(&lookup, 0x180002004), "2+4");
+        ck_assert_str_eq(placed(&lookup, 0x180003004), "3+4");
+    }
+    teardown();
+}
+END_TEST
+
 START_TEST(a_failing_database_is_not_an_unknown_image)
 {
     struct image_facts facts;
@@ -244,4 +266,4 @@ END_TEST
 
 UNIT_MAIN("app_images", a_name_gives_a_class_where_there_is_none, facts_belong_to_an_app,
           forgets_when_told, is_bounded, addresses_are_placed_inside_known_members_only,
-          a_failing_database_is_not_an_unknown_image)
+          members_of_a_group_belong_to_an_app, a_failing_database_is_not_an_unknown_image)

@@ -209,25 +209,35 @@ static void run_sql(const char *path, const char *sql)
     sqlite3_close(db);
 }
 
+/* Members of slide groups as they were before 16, of no app; those of now are kept aside. */
+#define MEMBERS_BEFORE_16                                                                          \
+    "DROP INDEX group_members_uuid; ALTER TABLE group_members RENAME TO members_kept;"             \
+    "CREATE TABLE group_members (group_uuid BLOB NOT NULL, uuid BLOB NOT NULL,"                    \
+    " PRIMARY KEY (group_uuid, uuid)) STRICT, WITHOUT ROWID;"                                      \
+    "INSERT INTO group_members SELECT DISTINCT group_uuid, uuid FROM members_kept;"                \
+    "CREATE INDEX group_members_uuid ON group_members (uuid);"
+
 /* The file as it was before tallies, to be brought up again. */
 static void forget_tallies(const char *path)
 {
-    static const char sql[] = "ALTER TABLE layout_claims RENAME TO claims_kept;"
-                              "ALTER TABLE layouts ADD COLUMN trusted INTEGER NOT NULL DEFAULT 1;"
-                              "DROP INDEX clusters_hidden; DROP TABLE turn_backs;"
-                              "DROP INDEX stacks_heft; ALTER TABLE stacks DROP COLUMN heft;"
-                              "DROP TABLE cluster_cubes; DROP TABLE cluster_counters;"
-                              "DROP TABLE cluster_devices; DROP TABLE cluster_pages;"
-                              "DELETE FROM sequences WHERE name LIKE 'rolled%';"
-                              "DROP TRIGGER stacks_counted; DROP TRIGGER stacks_uncounted;"
-                              "ALTER TABLE cluster_totals DROP COLUMN tally;"
-                              "ALTER TABLE cluster_totals DROP COLUMN stacks;"
-                              "PRAGMA user_version = 8";
+    static const char sql[] =
+        MEMBERS_BEFORE_16 "ALTER TABLE layout_claims RENAME TO claims_kept;"
+                          "ALTER TABLE layouts ADD COLUMN trusted INTEGER NOT NULL DEFAULT 1;"
+                          "DROP INDEX clusters_hidden; DROP TABLE turn_backs;"
+                          "DROP INDEX stacks_heft; ALTER TABLE stacks DROP COLUMN heft;"
+                          "DROP TABLE cluster_cubes; DROP TABLE cluster_counters;"
+                          "DROP TABLE cluster_devices; DROP TABLE cluster_pages;"
+                          "DELETE FROM sequences WHERE name LIKE 'rolled%';"
+                          "DROP TRIGGER stacks_counted; DROP TRIGGER stacks_uncounted;"
+                          "ALTER TABLE cluster_totals DROP COLUMN tally;"
+                          "ALTER TABLE cluster_totals DROP COLUMN stacks;"
+                          "PRAGMA user_version = 8";
     run_sql(path, sql);
 }
 
-/* A report of `app` that says where each image lies. */
-static void claim_places(struct suite *s, const char *app, const uint32_t *images, size_t count)
+/* A report of `app` that says where each image lies; `grouped`: as members of the slide group. */
+static void claim_places(struct suite *s, const char *app, const uint32_t *images, size_t count,
+                         bool grouped)
 {
     const struct suite_report r = {.id = app, .stack = 0};
     struct write_op *op = suite_batch(app, &r, 1);
@@ -235,26 +245,41 @@ static void claim_places(struct suite *s, const char *app, const uint32_t *image
         struct op_image *image = suite_image(op, images[i], IMAGE_UUID);
         image->has_vmaddr = true;
         image->vmaddr = 0x1000u * images[i];
+        image->in_group = grouped;
+        image->group = suite_uuid(SUITE_GROUP);
     }
+    if (grouped)
+        suite_image(op, SUITE_GROUP, IMAGE_GROUP);
     suite_apply(s, op);
 }
 
-/* Before 15 the first app that said a place said it for all: it stays that app's where that is sure. */
+static size_t members_of(struct suite *s, const char *app)
+{
+    struct layout_row *rows;
+    size_t count;
+    const struct uuid group = suite_uuid(SUITE_GROUP);
+    ck_assert_int_eq(read_group(s->reader, app, &group, &s->arena, &rows, &count, &err), ERR_OK);
+    return count;
+}
+
+/* Before 15 the first app that said a place said it for all: it stays that app's where that is sure.
+ * Before 16 a member of a group was everybody's: it stays where it may have come from. */
 START_TEST(places_of_an_older_file_find_their_app)
 {
     static const char before_15[] =
-        "ALTER TABLE layouts ADD COLUMN trusted INTEGER NOT NULL DEFAULT 1;"
-        "INSERT INTO layouts (uuid, vmaddr, size, trusted)"
-        " SELECT uuid, min(vmaddr), 0, 0 FROM layout_claims GROUP BY uuid;"
-        "DROP TABLE layout_claims; PRAGMA user_version = 14";
+        MEMBERS_BEFORE_16 "DROP TABLE members_kept;"
+                          "ALTER TABLE layouts ADD COLUMN trusted INTEGER NOT NULL DEFAULT 1;"
+                          "INSERT INTO layouts (uuid, vmaddr, size, trusted)"
+                          " SELECT uuid, min(vmaddr), 0, 0 FROM layout_claims GROUP BY uuid;"
+                          "DROP TABLE layout_claims; PRAGMA user_version = 14";
     static const uint32_t mine[] = {50, 52}, others[] = {51, 52}, file[] = {53};
     struct suite s;
     struct layout_claim_row *claims;
     struct layout_row *rows;
     size_t count;
     suite_open(&s, "sqlite");
-    claim_places(&s, "com.a", mine, 2);
-    claim_places(&s, "com.b", others, 2);
+    claim_places(&s, "com.a", mine, 2, true);
+    claim_places(&s, "com.b", others, 2, false);
     suite_index(&s, file, 1, 1);
     run_sql(s.path, before_15);
     suite_reopen(&s);
@@ -269,6 +294,11 @@ START_TEST(places_of_an_older_file_find_their_app)
         ck_assert(uuid_equal(&claims[i].uuid, &uuid));
         ck_assert_uint_eq(claims[i].vmaddr, a ? 0x32000 : 0x33000);
     }
+    suite_index(&s, mine, 2, 1);
+    suite_index(&s, others, 1, 1);
+    ck_assert_uint_eq(members_of(&s, "com.a"), 2);
+    ck_assert_uint_eq(members_of(&s, "com.b"), 0);
+    ck_assert_uint_eq(members_of(&s, NULL), 2);
     suite_close(&s);
 }
 END_TEST
@@ -286,7 +316,9 @@ START_TEST(tallies_of_an_older_file_are_counted)
     forget_tallies(b.path);
     suite_reopen(&b);
     ck_assert_int_eq(storage_schema_version(b.storage), 8); /* as it was found */
-    run_sql(b.path, "DROP TABLE layout_claims; ALTER TABLE claims_kept RENAME TO layout_claims");
+    run_sql(b.path, "DROP TABLE layout_claims; ALTER TABLE claims_kept RENAME TO layout_claims;"
+                    "DROP TABLE group_members; ALTER TABLE members_kept RENAME TO group_members;"
+                    "CREATE INDEX group_members_uuid ON group_members (uuid)");
     check_whole(b.path);
     ck_assert_uint_gt(check_tallies(b.path), 0);
     ck_assert_uint_gt(check_rollups(b.path), 0);
