@@ -2,7 +2,7 @@
 fall back to the next best, indexes that are lost or of an older version, objects that retention drops.
 
 Covers: server/http/api_symbol_delete.c server/jobs/index_install.c"""
-import itertools, os, pathlib, signal, struct, sys, time, zipfile, zlib
+import itertools, json, os, pathlib, signal, struct, sys, time, uuid, zipfile, zlib
 
 sys.path.insert(0, os.path.dirname(__file__))
 from daemon import Daemon, frame_lines
@@ -324,6 +324,30 @@ def objects_are_dropped():
         assert [p for p in (d.folder / 'data/objects').rglob('*') if p.is_file()] == []
 
 
+def who_holds_most_gives():
+    """One app's newer files push out its own older ones, not the other app's; so does a cap by app."""
+    full = objects()['full']
+    raw = bytes.fromhex(UUID.replace('-', ''))
+    for env in ({'STALLSYM_RETENTION_OBJECT_BYTES': str(4 * len(full))},
+                {'STALLSYM_RETENTION_APP_OBJECT_BYTES': str(3 * len(full))}):
+        with Daemon(env=env) as d:
+            tokens = {app: d.request('POST', '/v1/admin/tokens', json.dumps(
+                {'name': app, 'scopes': ['symbols'], 'bundle_id': app}).encode(),
+                {'Content-Type': 'application/json'}).json['token'] for app in ('com.a', 'com.b')}
+            for i in range(9):
+                mine = raw if i == 0 else bytes([i]) * 16
+                answer = d.request('POST', '/v1/symbols?wait=1', full.replace(raw, mine, 1),
+                                   {'Content-Type': 'application/octet-stream'},
+                                   tokens['com.a' if i == 0 else 'com.b'])
+                assert answer.status == 200, answer
+                time.sleep(0.01)
+            wait_for(lambda: d.get('/v1/stats')['object_files'] == 4)
+            kept = {s['uuid'] for s in d.get('/v1/symbols')['items'] if s['object_kept']}
+            newest = {str(uuid.UUID(bytes=bytes([i]) * 16)).upper() for i in (6, 7, 8)}
+            assert kept == {UUID} | newest, kept
+            assert len(d.get('/v1/symbols')['items']) == 9, 'every index stays'
+
+
 def protected_builds():
     things = objects()
     with Daemon(env={'STALLSYM_RETENTION_OBJECT_BYTES': '1K'}) as d:
@@ -369,6 +393,6 @@ def main():
 TESTS = [b20_any_order_one_answer, all_orders_of_three_agree, deleting_a_uuid_takes_all,
          b75_another_build_was_sent, indexes_are_made_anew, without_the_object_it_is_missing,
          what_cannot_be_opened_is_found_at_its_use, fallback_without_an_index, objects_are_dropped,
-         protected_builds]
+         who_holds_most_gives, protected_builds]
 if __name__ == '__main__':
     main()
