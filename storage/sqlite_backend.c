@@ -14,6 +14,7 @@
 #include "storage/sqlite_read.h"
 #include "storage/sqlite_rolled.h"
 #include "storage/sqlite_rollup.h"
+#include "storage/sqlite_seen.h"
 #include "storage/sqlite_storage.h"
 
 #define SCRATCH_LIMIT   ((size_t)256 << 20)
@@ -34,6 +35,7 @@ static void sqlite_close(struct storage *base)
     id_cache_done(&s->values);
     id_cache_done(&s->names);
     id_days_done(&s->id_days);
+    sqlite_seen_forget(s);
     if (s->group_fold)
         fold_done(s->group_fold);
     free(s->group_fold);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "storage/sqlite_life.h"
+#include "storage/sqlite_seen.h"
 
 #define MERGES_MAX 64 /* one after the other; they make no circle, and are short */
 
@@ -137,54 +138,62 @@ enum err sqlite_cluster_add(struct sqlite_storage *s, const struct cluster_move 
     enum err rc = encode_sums(s, &f->hist, m->tally, &hist_len, err);
     if (rc)
         return rc;
+    sqlite_seen_joined(s, m->to, m->first_ms, m->last_ms);
     return sql_run(&s->conn, SQL_CLUSTER_ADD, err, sql_int(m->to), sql_int(f->count),
                    sql_int(f->weighted), sql_int(f->stall_ms), sql_int(m->first_ms),
                    sql_int(m->last_ms), sql_blob(s->blob.data, hist_len), sql_int(f->above_ms),
                    sql_blob(s->blob.data + hist_len, s->blob.len - hist_len), sql_int(m->stacks));
 }
 
-enum err sqlite_cluster_take(struct sqlite_storage *s, const struct cluster_move *m,
-                             struct error *err)
+/* What the totals are without what leaves; sums are taken away in SQL. */
+struct left {
+    struct histogram hist;
+    int64_t first_ms, last_ms;
+};
+
+static enum err left_of(struct sqlite_storage *s, const struct cluster_move *m, struct left *ret,
+                        struct error *err)
 {
-    struct figures left = {0};
-    const struct figures *f = m->figures;
-    size_t hist_len = 0;
     bool row = false;
-    sqlite3_stmt *st = sql_start(&s->conn, SQL_CLUSTER_HIST, err, sql_int(m->from));
+    sqlite3_stmt *st = sql_start(&s->conn, SQL_CLUSTER_LEFT, err, sql_int(m->from));
     enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
     if (rc)
         return rc;
-    bool ok = row && histogram_add_encoded(&left.hist, sqlite3_column_blob(st, 0),
+    bool ok = row && histogram_add_encoded(&ret->hist, sqlite3_column_blob(st, 0),
                                            (size_t)sqlite3_column_bytes(st, 0));
-    if (row)
+    if (row) {
+        ret->first_ms = sqlite3_column_int64(st, 1);
+        ret->last_ms = sqlite3_column_int64(st, 2);
         sql_end(st);
-    histogram_subtract(&left.hist, &f->hist);
+    }
     if (!ok)
-        rc = error_set(err, ERR_FORMAT, "the sums of cluster %lld are damaged", (long long)m->from);
+        return error_set(err, ERR_FORMAT, "the sums of cluster %lld are damaged",
+                         (long long)m->from);
+    histogram_subtract(&ret->hist, &m->figures->hist);
+    if (ret->first_ms >= m->first_ms)
+        rc = sqlite_seen_first(s, m->from, &ret->first_ms, err);
+    if (!rc && ret->last_ms <= m->last_ms)
+        rc = sqlite_seen_last(s, m->from, &ret->last_ms, err);
+    return rc;
+}
+
+enum err sqlite_cluster_take(struct sqlite_storage *s, const struct cluster_move *m,
+                             struct error *err)
+{
+    const struct figures *f = m->figures;
+    struct left left = {.first_ms = 0};
+    size_t hist_len = 0;
+    histogram_init(&left.hist);
+    enum err rc = left_of(s, m, &left, err);
     if (!rc)
         rc = encode_sums(s, &left.hist, m->tally, &hist_len, err);
     if (!rc)
         rc = sql_run(&s->conn, SQL_CLUSTER_TAKE, err, sql_int(m->from), sql_int(f->count),
                      sql_int(f->weighted), sql_int(f->stall_ms), sql_blob(s->blob.data, hist_len),
-                     sql_int(m->first_ms), sql_int(m->last_ms), sql_int(f->above_ms),
+                     sql_int(left.first_ms), sql_int(left.last_ms), sql_int(f->above_ms),
                      sql_blob(s->blob.data + hist_len, s->blob.len - hist_len), sql_int(m->stacks));
-    figures_done(&left);
+    histogram_done(&left.hist);
     return rc;
-}
-
-enum err sqlite_cluster_move(struct sqlite_storage *s, const struct cluster_move *m,
-                             struct error *err)
-{
-    const struct figures *f = m->figures;
-    enum err rc = ERR_OK;
-    if (m->from && f->count)
-        rc = sqlite_cluster_take(s, m, err);
-    if (!rc && m->from)
-        rc = sql_run(&s->conn, SQL_CLUSTER_MOVE_ADD, err, sql_int(m->from), sql_int(m->to),
-                     sql_int(f->weighted), sql_int(f->count));
-    if (rc || f->count == 0)
-        return rc;
-    return sqlite_cluster_add(s, m, err);
 }
 
 enum err sqlite_cluster_reap(struct sqlite_storage *s, int64_t cluster_id, struct error *err)

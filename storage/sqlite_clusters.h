@@ -44,8 +44,8 @@ enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struc
                            const struct cluster_birth *birth, struct cluster_memo *memo,
                            int64_t *ret, struct error *err);
 
-/* Takes the figures of stacks from one cluster (0: none) to another; the stacks' own rows say where
- * they point already. */
+/* Figures of stacks or reports that leave one cluster and come to another; the rows of stacks and
+ * reports say where they point already. */
 struct cluster_move {
     int64_t from, to;
     const struct figures *figures;
@@ -53,9 +53,7 @@ struct cluster_move {
     int64_t first_ms, last_ms;
     int64_t stacks; /* with reports, that move; 0: reports come or go, and no stack moves */
 };
-enum err sqlite_cluster_move(struct sqlite_storage *s, const struct cluster_move *m,
-                             struct error *err);
-/* Its halves: adds them to `m->to`; takes them from `m->from`. */
+/* Adds them to `m->to`; takes them from `m->from`. */
 enum err sqlite_cluster_add(struct sqlite_storage *s, const struct cluster_move *m,
                             struct error *err);
 enum err sqlite_cluster_take(struct sqlite_storage *s, const struct cluster_move *m,

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "storage/hours.h"
 #include "storage/sqlite_clusters.h"
 #include "storage/sqlite_heft.h"
 
@@ -171,6 +170,26 @@ enum err fold_rolled(struct fold *f, int64_t cluster_id, const struct fold_repor
     static const enum fold_table tables[] = {FOLD_ROLLED_COUNTERS, FOLD_ROLLED_DEVICES,
                                              FOLD_ROLLED_PAGES};
     return add_counters(f, tables, cluster_id, r, err);
+}
+
+enum err fold_rolled_row(struct fold *f, int64_t cluster_id, const struct fold_row *row,
+                         struct error *err)
+{
+    static const enum fold_table tables[] = {[FOLD_COUNTERS] = FOLD_ROLLED_COUNTERS,
+                                             [FOLD_DEVICES] = FOLD_ROLLED_DEVICES,
+                                             [FOLD_PAGES] = FOLD_ROLLED_PAGES};
+    const int64_t key[FOLD_KEYS] = {cluster_id, row->key[0], row->key[1], row->key[2]};
+    struct hours hours = {0};
+    struct fold_entry *e = entry_of(f, tables[row->table], key);
+    if (e && !hours_add_encoded(&hours, row->hours, row->hours_len, &row->sums))
+        return error_set(err, ERR_FORMAT, "the hours of a day are damaged");
+    if (!e || (has_hours(e->table) && !add_hours(f, e, &hours, 0, NULL)))
+        return error_set(err, ERR_NO_MEMORY, "no memory for counters");
+    figures_add_sums(&e->figures, row->sums.count, row->sums.weighted, row->sums.stall_ms,
+                     row->sums.above_ms);
+    return histogram_add_encoded(&e->figures.hist, row->hist, row->hist_len)
+               ? ERR_OK
+               : error_set(err, ERR_FORMAT, "the counters of a stack are damaged");
 }
 
 enum err fold_cluster(struct fold *f, int64_t cluster_id, const struct fold_report *r,

@@ -15,6 +15,7 @@
 #define STALLSYM_STORAGE_SQLITE_COUNTERS_H
 
 #include "storage/figures.h"
+#include "storage/hours.h"
 #include "storage/sqlite_storage.h"
 
 enum fold_table {
@@ -48,6 +49,15 @@ struct fold_report {
     int64_t duration_ms;
 };
 
+/* A row of one of the first three tables, without whose it is. */
+struct fold_row {
+    enum fold_table table;
+    int64_t key[3]; /* day, build, kind; week, device, OS; week, page, build */
+    struct hour_sums sums;
+    const void *hist, *hours; /* encoded; hours: of FOLD_COUNTERS */
+    size_t hist_len, hours_len;
+};
+
 void fold_init(struct fold *f, struct arena *arena);
 void fold_done(struct fold *f);
 /* Adds to the three counters and the sums of a row of stacks. */
@@ -63,6 +73,9 @@ enum err fold_stack_and_cluster(struct fold *f, int64_t stack_id, int64_t cluste
 /* Adds to the three tables of roll-ups. */
 enum err fold_rolled(struct fold *f, int64_t cluster_id, const struct fold_report *r,
                      struct error *err);
+/* Adds a row of a stack's to them. */
+enum err fold_rolled_row(struct fold *f, int64_t cluster_id, const struct fold_row *row,
+                         struct error *err);
 
 /* Adds an op's fold to the group's. After a failure the group has to be given up. */
 enum err sqlite_fold_keep(struct sqlite_storage *s, const struct fold *f, struct error *err);

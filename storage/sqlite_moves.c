@@ -4,29 +4,64 @@
 
 #include "base/hash.h"
 #include "storage/sqlite_clusters.h"
+#include "storage/sqlite_heft.h"
+#include "storage/sqlite_stack_rows.h"
 
-struct cluster_pair {
-    struct cluster_pair *next, *chained; /* in order of arrival; of the slot */
+/* What goes one way. */
+struct flow {
     int64_t first_ms, last_ms;
     int64_t stacks; /* with reports */
     struct figures figures;
     struct tally tally;
-    struct rollup_move rolled;
+    struct cube cube;       /* of what is in the roll-ups */
+    struct row_list rolled; /* ids of stacks that are */
+    struct row_list later;  /* struct rolled_report: their reports that are not */
 };
+
+struct move_place {
+    struct move_place *next, *chained; /* in order of arrival; of the slot */
+    struct rollup_place rollup;
+    struct flow out, in;
+};
+
+struct move_pair {
+    struct move_pair *next, *chained;
+    int64_t from, to;
+    int64_t count, weighted;
+};
+
+static void flow_init(struct flow *f, struct arena *arena)
+{
+    f->first_ms = INT64_MAX;
+    f->last_ms = INT64_MIN;
+    row_list_init(&f->rolled, sizeof(int64_t), arena);
+    row_list_init(&f->later, sizeof(struct rolled_report), arena);
+}
+
+static void flow_done(struct flow *f)
+{
+    figures_done(&f->figures);
+    tally_done(&f->tally);
+    cube_done(&f->cube);
+}
 
 void moves_init(struct moves *m, struct arena *arena)
 {
     memset(m, 0, sizeof(*m));
     m->arena = arena;
+    fold_init(&m->leaves, arena);
+    fold_init(&m->comes, arena);
 }
 
 void moves_done(struct moves *m)
 {
-    for (struct cluster_pair *p = m->first; p; p = p->next) {
-        figures_done(&p->figures);
-        tally_done(&p->tally);
-        rollup_move_done(&p->rolled);
+    for (struct move_place *p = m->first_place; p; p = p->next) {
+        flow_done(&p->out);
+        flow_done(&p->in);
+        cube_done(&p->rollup.cube);
     }
+    fold_done(&m->leaves);
+    fold_done(&m->comes);
     memset(m, 0, sizeof(*m));
 }
 
@@ -35,116 +70,285 @@ static enum err no_memory(struct error *err)
     return error_set(err, ERR_NO_MEMORY, "no memory for stacks that move");
 }
 
-static struct cluster_pair *pair_of(struct moves *m, int64_t from, int64_t to)
+/* --- places and pairs ------------------------------------------------------------------------- */
+
+/* *ret NULL for cluster 0. */
+static enum err place_of(struct sqlite_storage *s, struct moves *m, int64_t cluster_id,
+                         struct move_place **ret, struct error *err)
+{
+    struct move_place **slot =
+        &m->place_slots[hash64(&cluster_id, sizeof(cluster_id), 0) % MOVE_SLOTS];
+    for (*ret = cluster_id ? *slot : NULL; *ret; *ret = (*ret)->chained) {
+        if ((*ret)->rollup.cluster_id == cluster_id)
+            return ERR_OK;
+    }
+    if (cluster_id == 0)
+        return ERR_OK;
+    struct move_place *p = arena_alloc(m->arena, sizeof(*p));
+    if (!p)
+        return no_memory(err);
+    flow_init(&p->out, m->arena);
+    flow_init(&p->in, m->arena);
+    p->chained = *slot;
+    *slot = *ret = p;
+    if (m->last_place)
+        m->last_place->next = p;
+    else
+        m->first_place = p;
+    m->last_place = p;
+    return sqlite_rollup_place(s, cluster_id, &p->rollup, err);
+}
+
+static struct move_pair *pair_of(struct moves *m, int64_t from, int64_t to)
 {
     const int64_t key[] = {from, to};
-    struct cluster_pair **slot = &m->slots[hash64(key, sizeof(key), 0) % MOVE_SLOTS];
-    for (struct cluster_pair *p = *slot; p; p = p->chained) {
-        if (p->rolled.from == from && p->rolled.to == to)
+    struct move_pair **slot = &m->pair_slots[hash64(key, sizeof(key), 0) % MOVE_SLOTS];
+    for (struct move_pair *p = *slot; p; p = p->chained) {
+        if (p->from == from && p->to == to)
             return p;
     }
-    struct cluster_pair *p = arena_alloc(m->arena, sizeof(*p));
+    struct move_pair *p = arena_alloc(m->arena, sizeof(*p));
     if (!p)
         return NULL;
-    p->first_ms = INT64_MAX;
-    p->last_ms = INT64_MIN;
-    rollup_move_init(&p->rolled, from, to, m->arena);
-    p->chained = *slot;
+    *p = (struct move_pair){.chained = *slot, .from = from, .to = to};
     *slot = p;
-    if (m->last)
-        m->last->next = p;
+    if (m->last_pair)
+        m->last_pair->next = p;
     else
-        m->first = p;
-    m->last = p;
+        m->first_pair = p;
+    m->last_pair = p;
     return p;
 }
 
-static bool add_row(struct cluster_pair *p, const struct cube_row *row, const void *hist,
-                    size_t hist_len, bool rolled)
-{
-    figures_add_sums(&p->figures, row->count, row->weighted, row->stall_ms, row->above_ms);
-    return histogram_add_encoded(&p->figures.hist, hist, hist_len) &&
-           tally_add(&p->tally, TALLY_DAYS, row->day, row->count) &&
-           tally_add(&p->tally, TALLY_BUILDS, row->build_id, row->count) &&
-           (!rolled || cube_add(&p->rolled.cube, row));
-}
+/* --- what a stack has ------------------------------------------------------------------------- */
 
-static enum err add_counters(struct sqlite_storage *s, struct cluster_pair *p, int64_t stack_id,
-                             bool rolled, struct error *err)
-{
-    sqlite3_stmt *st = sql_start(&s->conn, SQL_STACK_COUNTERS, err, sql_int(stack_id));
-    if (!st)
-        return err->code;
-    for (bool row = true;;) {
-        enum err rc = sql_step(&s->conn, st, &row, err);
-        if (rc || !row)
-            return rc;
-        const struct cube_row counts = {.build_id = sqlite3_column_int64(st, 0),
-                                        .day = sqlite3_column_int(st, 1),
-                                        .kind = sqlite3_column_int(st, 2),
-                                        .count = sqlite3_column_int64(st, 3),
-                                        .weighted = sqlite3_column_int64(st, 4),
-                                        .stall_ms = sqlite3_column_int64(st, 5),
-                                        .above_ms = sqlite3_column_int64(st, 6)};
-        const void *hist = sqlite3_column_blob(st, 7);
-        if (!add_row(p, &counts, hist, (size_t)sqlite3_column_bytes(st, 7), rolled)) {
-            sql_end(st);
-            return error_set(err, ERR_FORMAT, "the counters of stack %lld are damaged",
-                             (long long)stack_id);
-        }
-    }
-}
+/* One stack on its way. */
+struct mover {
+    struct moves *moves;
+    struct move_pair *pair;
+    struct move_place *from, *to; /* `from` NULL: none */
+    bool rolled;                  /* it is in the roll-ups */
+    bool any;                     /* it has reports */
+};
 
-static enum err add_devices(struct sqlite_storage *s, struct cluster_pair *p, int64_t stack_id,
+static enum err add_to_flow(struct flow *f, const struct fold_row *row, bool rolled,
                             struct error *err)
 {
-    sqlite3_stmt *st = sql_start(&s->conn, SQL_STACK_DEVICES, err, sql_int(stack_id));
-    if (!st)
-        return err->code;
-    for (bool row = true;;) {
-        enum err rc = sql_step(&s->conn, st, &row, err);
-        if (rc || !row)
-            return rc;
-        if (!tally_add(&p->tally, TALLY_DEVICES, sqlite3_column_int64(st, 0),
-                       sqlite3_column_int64(st, 1))) {
-            sql_end(st);
-            return no_memory(err);
-        }
-    }
+    const struct hour_sums *sums = &row->sums;
+    const struct cube_row cell = {.build_id = row->key[1],
+                                  .day = (int32_t)row->key[0],
+                                  .kind = (int32_t)row->key[2],
+                                  .count = sums->count,
+                                  .weighted = sums->weighted,
+                                  .stall_ms = sums->stall_ms,
+                                  .above_ms = sums->above_ms};
+    if (row->table == FOLD_DEVICES)
+        return tally_add(&f->tally, TALLY_DEVICES, row->key[1], sums->count) ? ERR_OK
+                                                                             : no_memory(err);
+    if (row->table == FOLD_PAGES)
+        return ERR_OK;
+    figures_add_sums(&f->figures, sums->count, sums->weighted, sums->stall_ms, sums->above_ms);
+    if (!histogram_add_encoded(&f->figures.hist, row->hist, row->hist_len))
+        return error_set(err, ERR_FORMAT, "the counters of a stack are damaged");
+    return tally_add(&f->tally, TALLY_DAYS, row->key[0], sums->count) &&
+                   tally_add(&f->tally, TALLY_BUILDS, row->key[1], sums->count) &&
+                   (!rolled || cube_add(&f->cube, &cell))
+               ? ERR_OK
+               : no_memory(err);
 }
 
-enum err moves_add(struct sqlite_storage *s, struct moves *m, const struct stack_move *stack,
-                   struct error *err)
+static bool has_tables(const struct move_place *p)
+{
+    return p && p->rollup.rolled;
+}
+
+static enum err add_row(void *ctx, const struct fold_row *row, struct error *err)
+{
+    struct mover *w = ctx;
+    enum err rc = w->from ? add_to_flow(&w->from->out, row, w->rolled, err) : ERR_OK;
+    if (!rc)
+        rc = add_to_flow(&w->to->in, row, w->rolled, err);
+    if (!rc && w->rolled && has_tables(w->from))
+        rc = fold_rolled_row(&w->moves->leaves, w->from->rollup.cluster_id, row, err);
+    if (!rc && w->rolled && has_tables(w->to))
+        rc = fold_rolled_row(&w->moves->comes, w->to->rollup.cluster_id, row, err);
+    if (row->table != FOLD_COUNTERS)
+        return rc;
+    w->any = true;
+    w->pair->count += row->sums.count;
+    w->pair->weighted = figures_sum(w->pair->weighted, row->sums.weighted);
+    return rc;
+}
+
+static void see(struct flow *f, const struct stack_move *stack)
+{
+    f->stacks++;
+    f->first_ms = stack->first_ms < f->first_ms ? stack->first_ms : f->first_ms;
+    f->last_ms = stack->last_ms > f->last_ms ? stack->last_ms : f->last_ms;
+}
+
+/* The stack's counters have its later reports, the cube does not. */
+static enum err add_later(struct flow *f, const struct row_list *later, int64_t stack_id,
+                          struct error *err)
+{
+    const struct rolled_report *items = later->items;
+    int64_t *id = row_list_add(&f->rolled, err);
+    if (!id)
+        return ERR_NO_MEMORY;
+    *id = stack_id;
+    for (size_t i = 0; i < later->count; i++) {
+        struct rolled_report *kept = row_list_add(&f->later, err);
+        struct cube_row less;
+        sqlite_rolled_cube_row(&items[i].adds, &less);
+        cube_negate(&less);
+        if (!kept || !cube_add(&f->cube, &less))
+            return no_memory(err);
+        *kept = items[i];
+    }
+    return ERR_OK;
+}
+
+static enum err add_rolled(struct sqlite_storage *s, const struct mover *w,
+                           const struct stack_move *stack, struct error *err)
+{
+    struct row_list later;
+    row_list_init(&later, sizeof(struct rolled_report), w->moves->arena);
+    enum err rc = sqlite_rollup_later(s, &w->moves->limits, stack->stack_id, &later, err);
+    if (!rc && w->from)
+        rc = add_later(&w->from->out, &later, stack->stack_id, err);
+    return rc ? rc : add_later(&w->to->in, &later, stack->stack_id, err);
+}
+
+static enum err begin(struct sqlite_storage *s, struct moves *m, const struct stack_move *stack,
+                      struct mover *ret, struct error *err)
 {
     enum err rc = ERR_OK;
     if (!m->limits_known)
         rc = sqlite_rolled_limits(s, &m->limits, err);
     m->limits_known = !rc;
-    struct cluster_pair *p = rc ? NULL : pair_of(m, stack->from, stack->to);
-    if (rc || !p)
-        return rc ? rc : no_memory(err);
-    const int64_t before = p->figures.count;
-    const bool rolled = stack->stack_id < m->limits.first_new;
-    rc = add_counters(s, p, stack->stack_id, rolled, err);
-    if (rc || p->figures.count == before)
+    *ret = (struct mover){.moves = m, .rolled = stack->stack_id < m->limits.first_new};
+    if (!rc)
+        rc = place_of(s, m, stack->from, &ret->from, err);
+    if (!rc)
+        rc = place_of(s, m, stack->to, &ret->to, err);
+    if (rc)
         return rc;
-    p->stacks++;
-    p->first_ms = stack->first_ms < p->first_ms ? stack->first_ms : p->first_ms;
-    p->last_ms = stack->last_ms > p->last_ms ? stack->last_ms : p->last_ms;
-    rc = add_devices(s, p, stack->stack_id, err);
-    return rc || !rolled ? rc
-                         : sqlite_rollup_gather(s, &p->rolled, &m->limits, stack->stack_id, err);
+    ret->pair = pair_of(m, stack->from, stack->to);
+    return ret->pair ? ERR_OK : no_memory(err);
 }
 
-enum err moves_write(struct sqlite_storage *s, const struct moves *m, struct error *err)
+enum err moves_add(struct sqlite_storage *s, struct moves *m, const struct stack_move *stack,
+                   struct error *err)
+{
+    struct mover w;
+    enum err rc = begin(s, m, stack, &w, err);
+    if (!rc)
+        rc = sqlite_stack_rows(s, FOLD_COUNTERS, stack->stack_id, add_row, &w, err);
+    if (rc || !w.any)
+        return rc;
+    if (w.from)
+        see(&w.from->out, stack);
+    see(&w.to->in, stack);
+    rc = sqlite_stack_rows(s, FOLD_DEVICES, stack->stack_id, add_row, &w, err);
+    if (!rc && w.rolled && (has_tables(w.from) || has_tables(w.to)))
+        rc = sqlite_stack_rows(s, FOLD_PAGES, stack->stack_id, add_row, &w, err);
+    return rc || !w.rolled ? rc : add_rolled(s, &w, stack, err);
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static enum err write_totals(struct sqlite_storage *s, const struct move_place *p,
+                             struct error *err)
+{
+    const int64_t id = p->rollup.cluster_id;
+    const struct flow *out = &p->out;
+    const struct flow *in = &p->in;
+    const struct cluster_move left = {
+        id, 0, &out->figures, &out->tally, out->first_ms, out->last_ms, out->stacks};
+    const struct cluster_move came = {
+        0, id, &in->figures, &in->tally, in->first_ms, in->last_ms, in->stacks};
+    enum err rc = out->stacks ? sqlite_cluster_take(s, &left, err) : ERR_OK;
+    return rc || !in->stacks ? rc : sqlite_cluster_add(s, &came, err);
+}
+
+static enum err write_cube(struct sqlite_storage *s, struct move_place *p, struct error *err)
+{
+    struct rollup_place *r = &p->rollup;
+    if (!p->out.rolled.count && !p->in.rolled.count)
+        return ERR_OK;
+    if (!cube_take(&r->cube, &p->out.cube) || !cube_merge(&r->cube, &p->in.cube))
+        return no_memory(err);
+    return sqlite_rollup_place_set(s, r, err);
+}
+
+/* Later reports of the stacks as they would be in the tables of their cluster. */
+static enum err fold_later(struct fold *f, const struct move_place *p, const struct flow *flow,
+                           struct error *err)
+{
+    const struct rolled_report *items = flow->later.items;
+    enum err rc = ERR_OK;
+    for (size_t i = 0; i < flow->later.count && has_tables(p) && !rc; i++)
+        rc = fold_rolled(f, p->rollup.cluster_id, &items[i].adds, err);
+    return rc;
+}
+
+/* The stacks' counters know nothing of later: their later reports are added first and leave with
+ * them, or come with them and are taken away again. */
+static enum err write_tables(struct sqlite_storage *s, struct moves *m, struct error *err)
+{
+    struct fold leaving;
+    struct fold coming;
+    enum err rc = ERR_OK;
+    fold_init(&leaving, m->arena);
+    fold_init(&coming, m->arena);
+    for (const struct move_place *p = m->first_place; p && !rc; p = p->next) {
+        rc = fold_later(&leaving, p, &p->out, err);
+        if (!rc)
+            rc = fold_later(&coming, p, &p->in, err);
+    }
+    if (!rc)
+        rc = sqlite_fold_write(s, &leaving, err);
+    if (!rc)
+        rc = sqlite_fold_take(s, &m->leaves, err);
+    if (!rc)
+        rc = sqlite_fold_write(s, &m->comes, err);
+    if (!rc)
+        rc = sqlite_fold_take(s, &coming, err);
+    fold_done(&leaving);
+    fold_done(&coming);
+    return rc;
+}
+
+/* Of clusters without tables hefts are made when they get them. */
+static enum err write_hefts(struct sqlite_storage *s, const struct move_place *p, struct error *err)
+{
+    const int64_t *ids = p->in.rolled.items;
+    enum err rc = ERR_OK;
+    for (size_t i = 0; i < p->in.rolled.count && has_tables(p) && !rc; i++)
+        rc = sqlite_heft_stack(s, ids[i], err);
+    return rc;
+}
+
+enum err moves_write(struct sqlite_storage *s, struct moves *m, struct error *err)
 {
     enum err rc = ERR_OK;
-    for (const struct cluster_pair *p = m->first; p && !rc; p = p->next) {
-        const struct cluster_move move = {p->rolled.from, p->rolled.to, &p->figures, &p->tally,
-                                          p->first_ms,    p->last_ms,   p->stacks};
-        rc = sqlite_cluster_move(s, &move, err);
+    for (const struct move_pair *p = m->first_pair; p && !rc; p = p->next) {
+        if (p->from)
+            rc = sql_run(&s->conn, SQL_CLUSTER_MOVE_ADD, err, sql_int(p->from), sql_int(p->to),
+                         sql_int(p->weighted), sql_int(p->count));
+    }
+    for (struct move_place *p = m->first_place; p && !rc; p = p->next) {
+        rc = write_totals(s, p, err);
         if (!rc)
-            rc = sqlite_rollup_move(s, &p->rolled, err);
+            rc = write_cube(s, p, err);
+        if (!rc)
+            rc = write_hefts(s, p, err);
+    }
+    if (!rc)
+        rc = write_tables(s, m, err);
+    for (const struct move_place *p = m->first_place; p && !rc; p = p->next) {
+        if (p->in.rolled.count && !p->rollup.rolled)
+            rc = sqlite_rollup_grown(s, p->rollup.cluster_id, err);
     }
     return rc;
 }

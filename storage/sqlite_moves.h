@@ -1,9 +1,10 @@
 /*
  * sqlite_moves - stacks that go from cluster to cluster, folded and written once an op.
  *
- * Purpose: a symbol file that comes late sends the stacks of one provisional cluster to one other,
- * by the hundred. What they take with them (totals, tally, roll-ups) meets here by the two
- * clusters, so that their rows are rewritten once an op and not once a stack.
+ * Purpose: a symbol file that comes late sends the stacks of some provisional clusters to some
+ * others, by the hundred. What they take with them (totals, tally, roll-ups) meets here by the
+ * cluster that they leave and by the one that they come to, so that each one's rows are rewritten
+ * once an op and not once a stack.
  *
  * Invariants: the stacks' rows point to where they go before moves_write(), and nothing of the op
  * reads sums of clusters before it. A stack moves once an op.
@@ -15,7 +16,7 @@
 
 #include "storage/sqlite_rollup.h"
 
-#define MOVE_SLOTS 256 /* lists of clusters */
+#define MOVE_SLOTS 256 /* lists of clusters, and of pairs of them */
 
 struct stack_move {
     int64_t stack_id;
@@ -23,12 +24,16 @@ struct stack_move {
     int64_t first_ms, last_ms;
 };
 
-struct cluster_pair;
+struct move_place;
+struct move_pair;
 
 struct moves {
     struct arena *arena;
-    struct cluster_pair *slots[MOVE_SLOTS];
-    struct cluster_pair *first, *last; /* in order of arrival */
+    struct move_place *place_slots[MOVE_SLOTS];
+    struct move_place *first_place, *last_place; /* in order of arrival */
+    struct move_pair *pair_slots[MOVE_SLOTS];
+    struct move_pair *first_pair, *last_pair;
+    struct fold leaves, comes; /* rows of clusters with tables of their own */
     struct rolled_limits limits;
     bool limits_known;
 };
@@ -38,6 +43,6 @@ void moves_done(struct moves *m);
 /* Adds what the stack has by now. */
 enum err moves_add(struct sqlite_storage *s, struct moves *m, const struct stack_move *stack,
                    struct error *err);
-enum err moves_write(struct sqlite_storage *s, const struct moves *m, struct error *err);
+enum err moves_write(struct sqlite_storage *s, struct moves *m, struct error *err);
 
 #endif

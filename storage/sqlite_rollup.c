@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "storage/sqlite_heft.h"
+#include "storage/sqlite_stack_rows.h"
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
@@ -83,18 +84,11 @@ enum err sqlite_rolled_until(struct sql_conn *c, int64_t *ret, struct error *err
 
 /* --- what stands with a cluster --------------------------------------------------------------- */
 
-struct place {
-    int64_t cluster_id;
-    int64_t stacks;
-    bool rolled; /* it has the three tables */
-    struct cube cube;
-};
-
-static enum err place_get(struct sqlite_storage *s, int64_t cluster_id, struct place *ret,
-                          struct error *err)
+enum err sqlite_rollup_place(struct sqlite_storage *s, int64_t cluster_id, struct rollup_place *ret,
+                             struct error *err)
 {
     bool row = false;
-    *ret = (struct place){.cluster_id = cluster_id};
+    *ret = (struct rollup_place){.cluster_id = cluster_id};
     sqlite3_stmt *st = sql_start(&s->conn, SQL_CUBE_GET, err, sql_int(cluster_id));
     enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
     if (rc)
@@ -115,7 +109,8 @@ static enum err place_get(struct sqlite_storage *s, int64_t cluster_id, struct p
     return ok ? ERR_OK : no_memory(err);
 }
 
-static enum err place_set(struct sqlite_storage *s, const struct place *p, struct error *err)
+enum err sqlite_rollup_place_set(struct sqlite_storage *s, const struct rollup_place *p,
+                                 struct error *err)
 {
     buf_clear(&s->blob);
     if (!cube_encode(&p->cube, &s->blob))
@@ -124,24 +119,43 @@ static enum err place_set(struct sqlite_storage *s, const struct place *p, struc
                    sql_blob(s->blob.data, s->blob.len));
 }
 
-#define TABLES 3
+/* --- tables of a cluster ---------------------------------------------------------------------- */
 
-/* One statement for each of the three tables. */
-static enum err run_tables(struct sqlite_storage *s, const enum sql_query queries[TABLES],
-                           int64_t cluster_id, int64_t stack_id, struct error *err)
+struct filling {
+    struct fold tables;
+    int64_t cluster_id;
+};
+
+static enum err fill_row(void *ctx, const struct fold_row *row, struct error *err)
 {
-    const struct sql_value values[] = {sql_int(cluster_id), sql_int(stack_id)};
-    enum err rc = ERR_OK;
-    for (int i = 0; i < TABLES && !rc; i++)
-        rc = sql_run_values(&s->conn, queries[i], values, 2, err);
-    return rc;
+    struct filling *f = ctx;
+    return fold_rolled_row(&f->tables, f->cluster_id, row, err);
 }
 
+/* From the counters of all its stacks; nothing is later. */
 static enum err fill_tables(struct sqlite_storage *s, int64_t cluster_id, struct error *err)
 {
-    static const enum sql_query fill[] = {SQL_ROLLED_COUNTERS_FILL, SQL_ROLLED_DEVICES_FILL,
-                                          SQL_ROLLED_PAGES_FILL};
-    return run_tables(s, fill, cluster_id, 0, err);
+    static const enum fold_table tables[] = {FOLD_COUNTERS, FOLD_DEVICES, FOLD_PAGES};
+    struct filling f = {.cluster_id = cluster_id};
+    int64_t *ids = NULL;
+    size_t count = 0;
+    fold_init(&f.tables, &s->scratch);
+    enum err rc =
+        sqlite_row_array(&s->conn, sql_start(&s->conn, SQL_STACKS_SEEN, err, sql_int(cluster_id)),
+                         sqlite_fill_int, &s->scratch, &ids, &count, err);
+    for (size_t i = 0; i < count && !rc; i++) {
+        for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]) && !rc; t++)
+            rc = sqlite_stack_rows(s, tables[t], ids[i], fill_row, &f, err);
+    }
+    if (!rc)
+        rc = sqlite_fold_write(s, &f.tables, err);
+    fold_done(&f.tables);
+    return rc ? rc : sqlite_heft_cluster(s, cluster_id, err);
+}
+
+static bool lacks_tables(const struct sqlite_storage *s, const struct rollup_place *p)
+{
+    return !p->rolled && p->stacks > (int64_t)s->rollup_stacks;
 }
 
 /* --- rolling up ------------------------------------------------------------------------------- */
@@ -150,10 +164,10 @@ static enum err fill_tables(struct sqlite_storage *s, int64_t cluster_id, struct
 static enum err roll_cluster(struct sqlite_storage *s, const struct rolled_report *reports,
                              size_t count, struct fold *tables, struct error *err)
 {
-    struct place p;
+    struct rollup_place p;
     struct cube_row row;
     bool ok = true;
-    enum err rc = place_get(s, reports[0].cluster_id, &p, err);
+    enum err rc = sqlite_rollup_place(s, reports[0].cluster_id, &p, err);
     for (size_t i = 0; i < count && !rc && ok; i++) {
         sqlite_rolled_cube_row(&reports[i].adds, &row);
         ok = cube_add(&p.cube, &row);
@@ -164,14 +178,12 @@ static enum err roll_cluster(struct sqlite_storage *s, const struct rolled_repor
     }
     if (!rc && !ok)
         rc = no_memory(err);
-    if (!rc && !p.rolled && p.stacks > (int64_t)s->rollup_stacks) {
+    if (!rc && lacks_tables(s, &p)) {
         p.rolled = true;
         rc = fill_tables(s, p.cluster_id, err);
-        if (!rc)
-            rc = sqlite_heft_cluster(s, p.cluster_id, err);
     }
     if (!rc)
-        rc = place_set(s, &p, err);
+        rc = sqlite_rollup_place_set(s, &p, err);
     cube_done(&p.cube);
     return rc;
 }
@@ -225,112 +237,47 @@ enum err sqlite_rolled_limits(struct sqlite_storage *s, struct rolled_limits *re
     return rc ? rc : sqlite_rolled_until(&s->conn, &ret->until, err);
 }
 
-void rollup_move_init(struct rollup_move *m, int64_t from, int64_t to, struct arena *arena)
+enum err sqlite_rollup_later(struct sqlite_storage *s, const struct rolled_limits *limits,
+                             int64_t stack_id, struct row_list *ret, struct error *err)
 {
-    *m = (struct rollup_move){.from = from, .to = to};
-    row_list_init(&m->stacks, sizeof(int64_t), arena);
-    row_list_init(&m->later, sizeof(struct rolled_report), arena);
+    return sqlite_rows(&s->conn,
+                       sql_start(&s->conn, SQL_REPORTS_AFTER_OF_STACK, err, sql_int(limits->until),
+                                 sql_int(stack_id)),
+                       fill_report, ret, err);
 }
 
-void rollup_move_done(struct rollup_move *m)
+enum err sqlite_rollup_grown(struct sqlite_storage *s, int64_t cluster_id, struct error *err)
 {
-    cube_done(&m->cube);
-}
-
-enum err sqlite_rollup_gather(struct sqlite_storage *s, struct rollup_move *m,
-                              const struct rolled_limits *limits, int64_t stack_id,
-                              struct error *err)
-{
-    struct cube_row add;
-    const size_t before = m->later.count;
-    int64_t *stack = row_list_add(&m->stacks, err);
-    if (!stack)
-        return ERR_NO_MEMORY;
-    *stack = stack_id;
-    sqlite3_stmt *st = sql_start(&s->conn, SQL_REPORTS_AFTER_OF_STACK, err, sql_int(limits->until),
-                                 sql_int(stack_id));
-    enum err rc = sqlite_rows(&s->conn, st, fill_report, &m->later, err);
-    const struct rolled_report *later = m->later.items;
-    for (size_t i = before; i < m->later.count && !rc; i++) {
-        sqlite_rolled_cube_row(&later[i].adds, &add);
-        cube_negate(&add);
-        if (!cube_add(&m->cube, &add))
-            rc = no_memory(err);
+    struct rollup_place p;
+    enum err rc = sqlite_rollup_place(s, cluster_id, &p, err);
+    bool lacks = !rc && lacks_tables(s, &p);
+    cube_done(&p.cube);
+    if (!lacks)
+        return rc;
+    rc = sqlite_rollup(s, err); /* gives them to those that had a report */
+    if (!rc)
+        rc = sqlite_rollup_place(s, cluster_id, &p, err);
+    if (!rc && !p.rolled) {
+        p.rolled = true;
+        rc = fill_tables(s, cluster_id, err);
+        if (!rc)
+            rc = sqlite_rollup_place_set(s, &p, err);
     }
-    return rc;
-}
-
-/* Later reports of the stacks as they would be in the tables of a cluster. */
-static enum err fold_later(struct fold *f, int64_t cluster_id, const struct row_list *later,
-                           struct error *err)
-{
-    const struct rolled_report *items = later->items;
-    enum err rc = ERR_OK;
-    for (size_t i = 0; i < later->count && !rc; i++)
-        rc = fold_rolled(f, cluster_id, &items[i].adds, err);
-    return rc;
-}
-
-/* The stacks' counters know nothing of later: their later reports are added first and leave with
- * them, or come with them and are taken away again. */
-static enum err move_tables(struct sqlite_storage *s, const struct rollup_move *m,
-                            int64_t cluster_id, bool leaves, struct error *err)
-{
-    static const enum sql_query join[] = {SQL_ROLLED_COUNTERS_JOIN, SQL_ROLLED_DEVICES_JOIN,
-                                          SQL_ROLLED_PAGES_JOIN};
-    static const enum sql_query leave[] = {SQL_ROLLED_COUNTERS_LEAVE, SQL_ROLLED_DEVICES_LEAVE,
-                                           SQL_ROLLED_PAGES_LEAVE};
-    static const enum sql_query drop[] = {SQL_ROLLED_COUNTERS_DROP, SQL_ROLLED_DEVICES_DROP,
-                                          SQL_ROLLED_PAGES_DROP};
-    const int64_t *stacks = m->stacks.items;
-    struct fold fold;
-    fold_init(&fold, &s->scratch);
-    enum err rc = fold_later(&fold, cluster_id, &m->later, err);
-    if (!rc && leaves)
-        rc = sqlite_fold_write(s, &fold, err);
-    for (size_t i = 0; i < m->stacks.count && !rc; i++)
-        rc = run_tables(s, leaves ? leave : join, cluster_id, stacks[i], err);
-    if (!rc && leaves)
-        rc = run_tables(s, drop, cluster_id, 0, err);
-    if (!rc && !leaves)
-        rc = sqlite_fold_take(s, &fold, err);
-    fold_done(&fold);
+    cube_done(&p.cube);
     return rc;
 }
 
 static enum err move_cube(struct sqlite_storage *s, int64_t cluster_id, const struct cube *moved,
                           bool leaves, bool *ret_rolled, struct error *err)
 {
-    struct place p;
-    enum err rc = place_get(s, cluster_id, &p, err);
+    struct rollup_place p;
+    enum err rc = sqlite_rollup_place(s, cluster_id, &p, err);
     if (!rc && !(leaves ? cube_take : cube_merge)(&p.cube, moved))
         rc = no_memory(err);
     if (!rc)
-        rc = place_set(s, &p, err);
+        rc = sqlite_rollup_place_set(s, &p, err);
     *ret_rolled = p.rolled;
     cube_done(&p.cube);
-    return rc;
-}
-
-enum err sqlite_rollup_move(struct sqlite_storage *s, const struct rollup_move *m,
-                            struct error *err)
-{
-    const int64_t places[2] = {m->from, m->to};
-    const int64_t *stacks = m->stacks.items;
-    enum err rc = ERR_OK;
-    if (m->stacks.count == 0)
-        return ERR_OK;
-    bool rolled = false;
-    for (int i = 0; i < 2 && !rc; i++) {
-        if (places[i] == 0)
-            continue;
-        rc = move_cube(s, places[i], &m->cube, i == 0, &rolled, err);
-        if (!rc && rolled)
-            rc = move_tables(s, m, places[i], i == 0, err);
-    }
-    /* Without tables hefts are made when it gets them. */
-    for (size_t i = 0; i < m->stacks.count && rolled && !rc; i++)
-        rc = sqlite_heft_stack(s, stacks[i], err);
     return rc;
 }
 

@@ -49,21 +49,24 @@ enum err sqlite_rolled_limits(struct sqlite_storage *s, struct rolled_limits *re
 enum err sqlite_rollup(struct sqlite_storage *s, struct error *err);
 /* The same when there are more than `rollup_lag`. */
 enum err sqlite_rollup_due(struct sqlite_storage *s, struct error *err);
-/* What stacks of one cluster (0: none) have in the roll-ups and take to another. */
-struct rollup_move {
-    int64_t from, to;
-    struct cube cube;       /* of their counters; rollup_move_done() */
-    struct row_list stacks; /* ids */
-    struct row_list later;  /* struct rolled_report: they are among the counters */
+/* What stands with a cluster beside its tables. */
+struct rollup_place {
+    int64_t cluster_id;
+    int64_t stacks; /* with reports */
+    bool rolled;    /* it has the three tables */
+    struct cube cube;
 };
-void rollup_move_init(struct rollup_move *m, int64_t from, int64_t to, struct arena *arena);
-void rollup_move_done(struct rollup_move *m);
-/* Adds a stack below `first_new`, whose counters are in the cube. */
-enum err sqlite_rollup_gather(struct sqlite_storage *s, struct rollup_move *m,
-                              const struct rolled_limits *limits, int64_t stack_id,
-                              struct error *err);
-enum err sqlite_rollup_move(struct sqlite_storage *s, const struct rollup_move *m,
-                            struct error *err);
+/* `ret->cube`: cube_done(), also after a failure. */
+enum err sqlite_rollup_place(struct sqlite_storage *s, int64_t cluster_id, struct rollup_place *ret,
+                             struct error *err);
+enum err sqlite_rollup_place_set(struct sqlite_storage *s, const struct rollup_place *p,
+                                 struct error *err);
+/* Reports of a stack (struct rolled_report) that are among its counters and not in the roll-ups. */
+enum err sqlite_rollup_later(struct sqlite_storage *s, const struct rolled_limits *limits,
+                             int64_t stack_id, struct row_list *ret, struct error *err);
+/* Stacks came to the cluster: if they are many by now it has tables of its own. Here and not with the
+ * next report, so that no commit has to fill those of all clusters of an app at once. */
+enum err sqlite_rollup_grown(struct sqlite_storage *s, int64_t cluster_id, struct error *err);
 /* A report leaves the stacks of one cluster for those of another (0: none). */
 enum err sqlite_rollup_move_report(struct sqlite_storage *s, int64_t report_id, int64_t from,
                                    int64_t to, const struct fold_report *adds, struct error *err);

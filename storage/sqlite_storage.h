@@ -35,8 +35,13 @@
 
 #define OTHER_VALUE "(other)"
 
+/* sqlite_seen.h */
+#define SEEN_LISTS 128
+enum seen_end { SEEN_FIRST, SEEN_LAST, SEEN_ENDS };
+
 struct fold;
 struct rolled_report;
+struct seen_list;
 
 struct sqlite_storage {
     struct storage base;
@@ -63,6 +68,7 @@ struct sqlite_storage {
     int64_t next_report, next_stack; /* written to `sequences` at commit */
     int64_t stored_report, stored_stack;
     struct id_days id_days;
+    struct seen_list *seen[SEEN_ENDS][SEEN_LISTS];
 
     pthread_mutex_t checkpoint_lock;
     struct sql_conn checkpoint_conn;

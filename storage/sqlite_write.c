@@ -9,7 +9,7 @@
  * closed, and opened again before the next group.
  *
  * Which table is written by what: sqlite_write_batch.c (reports), sqlite_counters.c (all sums),
- * sqlite_rollup.c (sums of clusters), sqlite_images.c (images, layouts, slide groups),
+ * sqlite_moves.c, sqlite_rollup.c (sums of clusters), sqlite_images.c (images, layouts, slide groups),
  * sqlite_write_resolve.c (frames, clusters),
  * sqlite_write_merges.c (what clusters are made of), sqlite_write_epoch.c (the second stage),
  * sqlite_life.c (states of clusters), sqlite_write_findings.c (culprits, deadlocks),
@@ -26,6 +26,7 @@
 #include "storage/sqlite_counters.h"
 #include "storage/sqlite_quota.h"
 #include "storage/sqlite_rollup.h"
+#include "storage/sqlite_seen.h"
 
 typedef enum err apply_function(struct sqlite_storage *s, struct write_op *op, struct error *err);
 
@@ -141,6 +142,7 @@ static void forget_ids(struct sqlite_storage *s)
     id_cache_clear(&s->values);
     id_cache_clear(&s->names);
     s->resolved.known = false;
+    sqlite_seen_forget(s);
 }
 
 /* Settings of the writer's connection; the file is there and migrated. */
@@ -206,6 +208,12 @@ static enum err flush(struct sqlite_storage *s, struct error *err)
     return ERR_OK;
 }
 
+/* It changes when stacks were seen, and where they point, only in ways that sqlite_seen.h is told. */
+static bool seen_holds(const struct write_op *op)
+{
+    return op->kind == WRITE_BATCHES || op->kind == WRITE_RESOLUTIONS || op->kind == WRITE_REKEY;
+}
+
 enum err sqlite_apply(struct storage *base, struct write_op *op, struct error *err)
 {
     struct sqlite_storage *s = sqlite_of(base);
@@ -216,6 +224,8 @@ enum err sqlite_apply(struct storage *base, struct write_op *op, struct error *e
         return error_set(err, s->group_error.code, "%s", s->group_error.text);
     if (op->kind != WRITE_BATCHES && flush(s, err))
         return s->group_error.code;
+    if (!seen_holds(op))
+        sqlite_seen_forget(s);
     arena_reset(&s->scratch);
     const int64_t next_report = s->next_report;
     const int64_t next_stack = s->next_stack;
@@ -225,6 +235,8 @@ enum err sqlite_apply(struct storage *base, struct write_op *op, struct error *e
         if (!rc)
             rc = sql_run0(&s->conn, SQL_RELEASE, &why);
     }
+    if (!seen_holds(op))
+        sqlite_seen_forget(s);
     if (!rc)
         return ERR_OK;
     forget_ids(s);

@@ -267,12 +267,18 @@ SET count = count + ?2, weighted = weighted + ?3, stall_ms = stall_ms + ?4,
     stacks = stacks + ?10
 WHERE cluster_id = ?1;
 
+-- Of one stack: columns of sqlite_stack_rows().
 -- name: stack_counters
-SELECT build_id, day, kind, count, weighted, stall_ms, above_ms, hist FROM counters
+SELECT day, build_id, kind, count, weighted, stall_ms, above_ms, hist, hours FROM counters
 WHERE stack_id = ?1;
 
 -- name: stack_devices
-SELECT device_id, count FROM week_devices WHERE stack_id = ?1;
+SELECT week, device_id, os_id, count, weighted, stall_ms, above_ms, hist FROM week_devices
+WHERE stack_id = ?1;
+
+-- name: stack_pages
+SELECT week, page_id, build_id, count, weighted, stall_ms, above_ms, hist FROM week_pages
+WHERE stack_id = ?1;
 
 -- === writing: resolutions and clusters ===========================================================
 
@@ -325,20 +331,23 @@ WHERE id = ?1 AND (rules_version <> ?2 OR borrowed > ?13 OR (borrowed = ?13 AND
     < (function IS NULL, coalesce(length(CAST(function AS BLOB)), 0), coalesce(function, ''),
        coalesce(file, ''), coalesce(image, ''), title, category, coalesce(owner, ''))));
 
--- name: cluster_hist
-SELECT hist FROM cluster_totals WHERE cluster_id = ?1;
+-- name: cluster_left
+SELECT hist, first_seen_ms, last_seen_ms FROM cluster_totals WHERE cluster_id = ?1;
 
 -- name: cluster_take
 UPDATE cluster_totals
 SET count = count - ?2, weighted = weighted - ?3, stall_ms = stall_ms - ?4, hist = ?5,
-    above_ms = above_ms - ?8, tally = tally_take(tally, ?9), stacks = stacks - ?10,
-    first_seen_ms = CASE WHEN first_seen_ms < ?6 THEN first_seen_ms ELSE
-        coalesce((SELECT min(first_seen_ms) FROM stacks WHERE cluster_id = ?1 AND count > 0),
-                 9223372036854775807) END,
-    last_seen_ms = CASE WHEN last_seen_ms > ?7 THEN last_seen_ms ELSE
-        coalesce((SELECT max(last_seen_ms) FROM stacks WHERE cluster_id = ?1 AND count > 0),
-                 -9223372036854775808) END
+    first_seen_ms = ?6, last_seen_ms = ?7, above_ms = above_ms - ?8, tally = tally_take(tally, ?9),
+    stacks = stacks - ?10
 WHERE cluster_id = ?1;
+
+-- When the stacks of a cluster were seen (storage/sqlite_seen.h).
+-- name: stacks_seen
+SELECT id, first_seen_ms, last_seen_ms FROM stacks WHERE cluster_id = ?1 AND count > 0;
+
+-- name: stack_seen
+SELECT first_seen_ms, last_seen_ms FROM stacks
+WHERE id = ?1 AND cluster_id = ?2 AND count > 0;
 
 -- name: cluster_move_add
 INSERT INTO cluster_moves (from_id, to_id, weighted, count) VALUES (?1, ?2, ?3, ?4)

@@ -46,36 +46,8 @@ SET count = count - ?5, weighted = weighted - ?6, stall_ms = stall_ms - ?7,
 WHERE cluster_id = ?1 AND day = ?2 AND build_id = ?3 AND kind = ?4;
 
 -- name: rolled_counters_drop
-DELETE FROM cluster_counters WHERE cluster_id = ?1 AND count <= 0;
-
--- Of a stack (?2), all of it.
--- name: rolled_counters_join
-INSERT INTO cluster_counters (cluster_id, day, build_id, kind, count, weighted, stall_ms, hist,
-    above_ms, hours)
-SELECT ?1, day, build_id, kind, count, weighted, stall_ms, hist, above_ms, hours FROM counters
-WHERE stack_id = ?2
-ON CONFLICT (cluster_id, day, build_id, kind) DO UPDATE
--- include: add_hours;
-
--- name: rolled_counters_leave
-UPDATE cluster_counters AS r
-SET count = r.count - c.count, weighted = r.weighted - c.weighted,
-    stall_ms = r.stall_ms - c.stall_ms, above_ms = r.above_ms - c.above_ms,
-    hist = histogram_take(r.hist, c.hist),
-    hours = hours_take(r.hours, r.count, r.weighted, r.stall_ms, r.above_ms, c.hours, c.count,
-                       c.weighted, c.stall_ms, c.above_ms)
-FROM counters c
-WHERE r.cluster_id = ?1 AND c.stack_id = ?2 AND c.day = r.day AND c.build_id = r.build_id
-    AND c.kind = r.kind;
-
--- Of all stacks of the cluster.
--- name: rolled_counters_fill
-INSERT INTO cluster_counters (cluster_id, day, build_id, kind, count, weighted, stall_ms, hist,
-    above_ms, hours)
-SELECT ?1, c.day, c.build_id, c.kind, c.count, c.weighted, c.stall_ms, c.hist, c.above_ms, c.hours
-FROM stacks s CROSS JOIN counters c ON c.stack_id = s.id WHERE s.cluster_id = ?1
-ON CONFLICT (cluster_id, day, build_id, kind) DO UPDATE
--- include: add_hours;
+DELETE FROM cluster_counters
+WHERE cluster_id = ?1 AND day = ?2 AND build_id = ?3 AND kind = ?4 AND count <= 0;
 
 -- name: rolled_devices_add
 INSERT INTO cluster_devices (cluster_id, week, device_id, os_id, count, weighted, stall_ms, hist,
@@ -91,32 +63,8 @@ SET count = count - ?5, weighted = weighted - ?6, stall_ms = stall_ms - ?7,
 WHERE cluster_id = ?1 AND week = ?2 AND device_id = ?3 AND os_id = ?4;
 
 -- name: rolled_devices_drop
-DELETE FROM cluster_devices WHERE cluster_id = ?1 AND count <= 0;
-
--- name: rolled_devices_join
-INSERT INTO cluster_devices (cluster_id, week, device_id, os_id, count, weighted, stall_ms, hist,
-    above_ms)
-SELECT ?1, week, device_id, os_id, count, weighted, stall_ms, hist, above_ms FROM week_devices
-WHERE stack_id = ?2
-ON CONFLICT (cluster_id, week, device_id, os_id) DO UPDATE
--- include: add_figures;
-
--- name: rolled_devices_leave
-UPDATE cluster_devices AS r
-SET count = r.count - c.count, weighted = r.weighted - c.weighted,
-    stall_ms = r.stall_ms - c.stall_ms, above_ms = r.above_ms - c.above_ms,
-    hist = histogram_take(r.hist, c.hist)
-FROM week_devices c
-WHERE r.cluster_id = ?1 AND c.stack_id = ?2 AND c.week = r.week AND c.device_id = r.device_id
-    AND c.os_id = r.os_id;
-
--- name: rolled_devices_fill
-INSERT INTO cluster_devices (cluster_id, week, device_id, os_id, count, weighted, stall_ms, hist,
-    above_ms)
-SELECT ?1, c.week, c.device_id, c.os_id, c.count, c.weighted, c.stall_ms, c.hist, c.above_ms
-FROM stacks s CROSS JOIN week_devices c ON c.stack_id = s.id WHERE s.cluster_id = ?1
-ON CONFLICT (cluster_id, week, device_id, os_id) DO UPDATE
--- include: add_figures;
+DELETE FROM cluster_devices
+WHERE cluster_id = ?1 AND week = ?2 AND device_id = ?3 AND os_id = ?4 AND count <= 0;
 
 -- name: rolled_pages_add
 INSERT INTO cluster_pages (cluster_id, week, page_id, build_id, count, weighted, stall_ms, hist,
@@ -132,32 +80,8 @@ SET count = count - ?5, weighted = weighted - ?6, stall_ms = stall_ms - ?7,
 WHERE cluster_id = ?1 AND week = ?2 AND page_id = ?3 AND build_id = ?4;
 
 -- name: rolled_pages_drop
-DELETE FROM cluster_pages WHERE cluster_id = ?1 AND count <= 0;
-
--- name: rolled_pages_join
-INSERT INTO cluster_pages (cluster_id, week, page_id, build_id, count, weighted, stall_ms, hist,
-    above_ms)
-SELECT ?1, week, page_id, build_id, count, weighted, stall_ms, hist, above_ms FROM week_pages
-WHERE stack_id = ?2
-ON CONFLICT (cluster_id, week, page_id, build_id) DO UPDATE
--- include: add_figures;
-
--- name: rolled_pages_leave
-UPDATE cluster_pages AS r
-SET count = r.count - c.count, weighted = r.weighted - c.weighted,
-    stall_ms = r.stall_ms - c.stall_ms, above_ms = r.above_ms - c.above_ms,
-    hist = histogram_take(r.hist, c.hist)
-FROM week_pages c
-WHERE r.cluster_id = ?1 AND c.stack_id = ?2 AND c.week = r.week AND c.page_id = r.page_id
-    AND c.build_id = r.build_id;
-
--- name: rolled_pages_fill
-INSERT INTO cluster_pages (cluster_id, week, page_id, build_id, count, weighted, stall_ms, hist,
-    above_ms)
-SELECT ?1, c.week, c.page_id, c.build_id, c.count, c.weighted, c.stall_ms, c.hist, c.above_ms
-FROM stacks s CROSS JOIN week_pages c ON c.stack_id = s.id WHERE s.cluster_id = ?1
-ON CONFLICT (cluster_id, week, page_id, build_id) DO UPDATE
--- include: add_figures;
+DELETE FROM cluster_pages
+WHERE cluster_id = ?1 AND week = ?2 AND page_id = ?3 AND build_id = ?4 AND count <= 0;
 
 -- name: rolled_hours_drop
 UPDATE cluster_counters SET hours = x''

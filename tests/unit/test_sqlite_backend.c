@@ -1,5 +1,5 @@
 /* What only a file can do: crash, be damaged, be full, be somebody else's. */
-/* Covers: storage/sqlite_stmt.c storage/sqlite_tally.c storage/sqlite_rollup.c storage/sqlite_moves.c storage/sqlite_write.c storage/sqlite_write_*.c */
+/* Covers: storage/sqlite_stmt.c storage/sqlite_tally.c storage/sqlite_rollup.c storage/sqlite_moves.c storage/sqlite_stack_rows.c storage/sqlite_write.c storage/sqlite_write_*.c */
 #include "storage/sqlite_storage.h"
 
 #include <errno.h>
@@ -53,6 +53,9 @@ static void check_whole(const char *path)
         "FROM stacks s WHERE s.cluster_id = t.cluster_id)",
         "SELECT count(*) FROM cluster_totals t WHERE t.stacks IS NOT (SELECT count(*) FROM stacks "
         "s WHERE s.cluster_id = t.cluster_id AND s.count > 0)",
+        "SELECT count(*) FROM cluster_totals t WHERE t.count > 0 AND (t.first_seen_ms, "
+        "t.last_seen_ms) IS NOT (SELECT min(first_seen_ms), max(last_seen_ms) FROM stacks s WHERE "
+        "s.cluster_id = t.cluster_id AND s.count > 0)",
         "SELECT count(*) FROM clusters c WHERE NOT EXISTS (SELECT 1 FROM stacks s WHERE "
         "s.cluster_id = c.id)",
         "SELECT count(*) FROM cluster_aliases a JOIN clusters c ON c.id = a.alias",

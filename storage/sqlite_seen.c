@@ -1,0 +1,184 @@
+#include "storage/sqlite_seen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SEEN_ITEMS 1024
+
+struct seen_item {
+    int64_t key; /* smallest first: the time, or for the last report its complement */
+    int64_t stack_id;
+};
+
+struct seen_list {
+    int64_t cluster_id;
+    int64_t limit; /* keys above it are for another look */
+    size_t at, count;
+    struct seen_item items[];
+};
+
+static int64_t key_of(int64_t ms, enum seen_end end)
+{
+    return end == SEEN_FIRST ? ms : ~ms;
+}
+
+static struct seen_list **slot_of(struct sqlite_storage *s, enum seen_end end, int64_t cluster_id)
+{
+    return &s->seen[end][(uint64_t)cluster_id % SEEN_LISTS];
+}
+
+static void drop(struct seen_list **slot)
+{
+    free(*slot);
+    *slot = NULL;
+}
+
+/* --- looking at all stacks -------------------------------------------------------------------- */
+
+/* The largest key is on top. */
+static void sink(struct seen_item *heap, size_t count, struct seen_item item)
+{
+    size_t at = 0;
+    for (size_t child = 1; child < count; child = 2 * at + 1) {
+        if (child + 1 < count && heap[child + 1].key > heap[child].key)
+            child++;
+        if (heap[child].key <= item.key)
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = item;
+}
+
+static void lift(struct seen_item *heap, size_t at, struct seen_item item)
+{
+    for (; at > 0 && heap[(at - 1) / 2].key < item.key; at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = item;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct seen_item *x = a;
+    const struct seen_item *y = b;
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+static enum err look(struct sqlite_storage *s, enum seen_end end, int64_t cluster_id,
+                     struct seen_item *items, size_t *ret_count, int64_t *ret_limit,
+                     struct error *err)
+{
+    size_t count = 0;
+    bool more = false;
+    sqlite3_stmt *st = sql_start(&s->conn, SQL_STACKS_SEEN, err, sql_int(cluster_id));
+    enum err rc = st ? ERR_OK : err->code;
+    for (bool row = true; !rc;) {
+        rc = sql_step(&s->conn, st, &row, err);
+        if (rc || !row)
+            break;
+        const struct seen_item item = {key_of(sqlite3_column_int64(st, 1 + (int)end), end),
+                                       sqlite3_column_int64(st, 0)};
+        if (count < SEEN_ITEMS)
+            lift(items, count++, item);
+        else if (item.key < items[0].key)
+            sink(items, count, item);
+        more = more || count == SEEN_ITEMS;
+    }
+    *ret_limit = more ? items[0].key : INT64_MAX;
+    if (count)
+        qsort(items, count, sizeof(*items), by_key);
+    *ret_count = count;
+    return rc;
+}
+
+static enum err look_anew(struct sqlite_storage *s, enum seen_end end, int64_t cluster_id,
+                          int64_t *ret_key, struct error *err)
+{
+    struct seen_item items[SEEN_ITEMS];
+    struct seen_list **slot = slot_of(s, end, cluster_id);
+    size_t count = 0;
+    int64_t limit = 0;
+    drop(slot);
+    enum err rc = look(s, end, cluster_id, items, &count, &limit, err);
+    if (rc)
+        return rc;
+    *ret_key = count ? items[0].key : INT64_MAX;
+    struct seen_list *list = malloc(sizeof(*list) + count * sizeof(*items));
+    if (!list)
+        return ERR_OK; /* the next look is one at all stacks, too */
+    *list = (struct seen_list){.cluster_id = cluster_id, .limit = limit, .count = count};
+    memcpy(list->items, items, count * sizeof(*items));
+    *slot = list;
+    return ERR_OK;
+}
+
+/* --- the face --------------------------------------------------------------------------------- */
+
+/* Is the stack there, seen when it was? */
+static enum err is_there(struct sqlite_storage *s, enum seen_end end, int64_t cluster_id,
+                         const struct seen_item *item, bool *ret_there, bool *ret_same,
+                         struct error *err)
+{
+    sqlite3_stmt *st =
+        sql_start(&s->conn, SQL_STACK_SEEN, err, sql_int(item->stack_id), sql_int(cluster_id));
+    enum err rc = st ? sql_step(&s->conn, st, ret_there, err) : err->code;
+    if (rc || !*ret_there)
+        return rc;
+    *ret_same = key_of(sqlite3_column_int64(st, (int)end), end) == item->key;
+    sql_end(st);
+    return ERR_OK;
+}
+
+static enum err first_key(struct sqlite_storage *s, enum seen_end end, int64_t cluster_id,
+                          int64_t *ret_key, struct error *err)
+{
+    struct seen_list *list = *slot_of(s, end, cluster_id);
+    if (!list || list->cluster_id != cluster_id)
+        return look_anew(s, end, cluster_id, ret_key, err);
+    for (; list->at < list->count && list->items[list->at].key <= list->limit; list->at++) {
+        bool there = false, same = false;
+        enum err rc = is_there(s, end, cluster_id, &list->items[list->at], &there, &same, err);
+        if (rc)
+            return rc;
+        if (there && !same)
+            break;
+        *ret_key = list->items[list->at].key;
+        if (there)
+            return ERR_OK;
+    }
+    return look_anew(s, end, cluster_id, ret_key, err);
+}
+
+enum err sqlite_seen_first(struct sqlite_storage *s, int64_t cluster_id, int64_t *ret,
+                           struct error *err)
+{
+    return first_key(s, SEEN_FIRST, cluster_id, ret, err);
+}
+
+enum err sqlite_seen_last(struct sqlite_storage *s, int64_t cluster_id, int64_t *ret,
+                          struct error *err)
+{
+    int64_t key = 0;
+    enum err rc = first_key(s, SEEN_LAST, cluster_id, &key, err);
+    *ret = ~key;
+    return rc;
+}
+
+void sqlite_seen_joined(struct sqlite_storage *s, int64_t cluster_id, int64_t first_ms,
+                        int64_t last_ms)
+{
+    const int64_t keys[SEEN_ENDS] = {key_of(first_ms, SEEN_FIRST), key_of(last_ms, SEEN_LAST)};
+    for (int end = 0; end < SEEN_ENDS; end++) {
+        struct seen_list *list = *slot_of(s, (enum seen_end)end, cluster_id);
+        if (list && list->cluster_id == cluster_id && list->limit > keys[end])
+            list->limit = keys[end];
+    }
+}
+
+void sqlite_seen_forget(struct sqlite_storage *s)
+{
+    for (int end = 0; end < SEEN_ENDS; end++) {
+        for (size_t i = 0; i < SEEN_LISTS; i++)
+            drop(&s->seen[end][i]);
+    }
+}

@@ -1,0 +1,20 @@
+/*
+ * sqlite_stack_rows - the counters of one stack, row by row.
+ *
+ * Purpose: what moves with a stack, and what a cluster's own tables are made of (sqlite_rollup.h):
+ * the rows of its three tables of counters in one form.
+ *
+ * Threads: the writer's. Memory: a row's bytes are SQLite's until the visit returns.
+ */
+#ifndef STALLSYM_STORAGE_SQLITE_STACK_ROWS_H
+#define STALLSYM_STORAGE_SQLITE_STACK_ROWS_H
+
+#include "storage/sqlite_counters.h"
+
+typedef enum err fold_row_visit(void *ctx, const struct fold_row *row, struct error *err);
+
+/* `table`: FOLD_COUNTERS, FOLD_DEVICES or FOLD_PAGES. What a visit returns ends the rows. */
+enum err sqlite_stack_rows(struct sqlite_storage *s, enum fold_table table, int64_t stack_id,
+                           fold_row_visit *visit, void *ctx, struct error *err);
+
+#endif

@@ -1,0 +1,123 @@
+/* Covers: storage/sqlite_seen.c */
+#include "storage/sqlite_seen.h"
+
+#include <check.h>
+#include <stdio.h>
+
+#include "tests/conformance/suite.h"
+#include "tests/support/unit.h"
+
+#define STACKS  4000 /* more than one look remembers, and more than a few times */
+#define CLUSTER 77
+
+static struct error err;
+
+static void run_sql(struct sqlite_storage *s, const char *sql)
+{
+    char *text = NULL;
+    ck_assert_msg(sqlite3_exec(s->conn.db, sql, NULL, NULL, &text) == SQLITE_OK, "%s", text);
+}
+
+static int64_t number(struct sqlite_storage *s, const char *sql)
+{
+    sqlite3_stmt *st;
+    ck_assert_int_eq(sqlite3_prepare_v2(s->conn.db, sql, -1, &st, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(st), SQLITE_ROW);
+    const int64_t n = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    return n;
+}
+
+static void fill(struct sqlite_storage *s)
+{
+    run_sql(s, "PRAGMA foreign_keys = OFF");
+    run_sql(s, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) "
+               "INSERT INTO stacks (id, app_id, hash, state, generation, cluster_id, count, "
+               "weighted, stall_ms, first_seen_ms, last_seen_ms, created_ms, provisional, give_up, "
+               "approximate, app_frames, app_named) SELECT i, 1, CAST(i AS BLOB), 1, 0, 77, i % 10 "
+               "> 0, 0, "
+               "0, i * 7919 % 4001, i * 7919 % 4001 + i % 3, 0, 0, 0, 0, 0, 0 FROM n");
+}
+
+/* The answers are those of the table. */
+static void check(struct sqlite_storage *s)
+{
+    int64_t first = 0, last = 0;
+    ck_assert_int_eq(sqlite_seen_first(s, CLUSTER, &first, &err), ERR_OK);
+    ck_assert_int_eq(sqlite_seen_last(s, CLUSTER, &last, &err), ERR_OK);
+    ck_assert_int_eq(first, number(s, "SELECT coalesce(min(first_seen_ms), 9223372036854775807) "
+                                      "FROM stacks WHERE cluster_id = 77 AND count > 0"));
+    ck_assert_int_eq(last, number(s, "SELECT coalesce(max(last_seen_ms), -9223372036854775808) "
+                                     "FROM stacks WHERE cluster_id = 77 AND count > 0"));
+}
+
+static void leave(struct sqlite_storage *s, const char *order)
+{
+    char sql[200];
+    snprintf(sql, sizeof(sql),
+             "UPDATE stacks SET cluster_id = 78 WHERE id IN (SELECT id FROM stacks WHERE "
+             "cluster_id = 77 ORDER BY %s LIMIT 25)",
+             order);
+    run_sql(s, sql);
+}
+
+/* A stack that is in no list comes back, seen at that time, or a report comes to one that stays. */
+static void come(struct sqlite_storage *s, int64_t ms, bool back)
+{
+    char sql[200];
+    snprintf(sql, sizeof(sql),
+             "UPDATE stacks SET cluster_id = 77, count = 1, first_seen_ms = min(first_seen_ms, "
+             "%lld), last_seen_ms = max(last_seen_ms, %lld) WHERE id = (SELECT %s(id) FROM stacks "
+             "WHERE cluster_id = %d)",
+             (long long)ms, (long long)ms, back ? "min" : "max", back ? 78 : 77);
+    run_sql(s, sql);
+    sqlite_seen_joined(s, CLUSTER, ms, ms);
+    if (back) /* its own times came with it */
+        sqlite_seen_joined(s, CLUSTER, 0, INT64_MAX);
+}
+
+static void leave_all(const char *order)
+{
+    struct suite suite;
+    suite_open(&suite, "sqlite");
+    struct sqlite_storage *s = sqlite_of(suite.storage);
+    fill(s);
+    check(s);
+    for (int i = 0; number(s, "SELECT count(*) FROM stacks WHERE cluster_id = 77") > 0; i++) {
+        leave(s, order);
+        if (i % 16 == 5 && i < STACKS / 50)
+            come(s, i * 40, i % 32 == 5);
+        check(s);
+    }
+    suite_close(&suite);
+}
+
+START_TEST(answers_are_those_of_the_stacks)
+{
+    leave_all("first_seen_ms");
+    leave_all("last_seen_ms DESC");
+    leave_all("id");
+    leave_all("id % 7");
+}
+END_TEST
+
+START_TEST(what_is_not_told_is_forgotten)
+{
+    struct suite suite;
+    suite_open(&suite, "sqlite");
+    struct sqlite_storage *s = sqlite_of(suite.storage);
+    fill(s);
+    check(s);
+    run_sql(s, "UPDATE stacks SET first_seen_ms = -5, last_seen_ms = 9000 WHERE id = 2001");
+    sqlite_seen_forget(s);
+    check(s);
+    /* Of other clusters nothing is known by this. */
+    int64_t first = 0;
+    ck_assert_int_eq(sqlite_seen_first(s, CLUSTER + SEEN_LISTS, &first, &err), ERR_OK);
+    ck_assert_int_eq(first, INT64_MAX);
+    check(s);
+    suite_close(&suite);
+}
+END_TEST
+
+UNIT_MAIN("sqlite_seen", answers_are_those_of_the_stacks, what_is_not_told_is_forgotten)
