@@ -91,8 +91,43 @@ static enum err put_image_name(const char *name, struct last_name *last, frames_
     return ERR_OK;
 }
 
-static enum err put_raw_frame(const struct resolved_frame *r, struct last_name *image,
-                              frames_name_id *name_id, void *ctx, struct buf *out,
+static enum err put_frames(const struct resolved_frame *r, frames_name_id *name_id, void *ctx,
+                           struct buf *out, struct error *err)
+{
+    enum err rc = ERR_OK;
+    for (size_t i = 0; i < r->frame_count && !rc; i++)
+        rc = put_frame(r, &r->frames[i], name_id, ctx, out, err);
+    return rc;
+}
+
+/* What an index says is the same for every stack. */
+static enum err put_known_frames(const struct resolved_frame *r, struct frames_memo *memo,
+                                 frames_name_id *name_id, void *ctx, struct buf *out,
+                                 struct error *err)
+{
+    const size_t at = ((uintptr_t)r->frames >> 4) * 0x9e3779b1u % FRAMES_MEMO;
+    const size_t before = out->len;
+    if (memo->frames[at] == r->frames) {
+        buf_put(out, memo->coded[at].bytes, memo->coded[at].len);
+        return ERR_OK;
+    }
+    enum err rc = put_frames(r, name_id, ctx, out, err);
+    if (rc || out->failed || out->len - before > FRAMES_MEMO_BYTES)
+        return rc;
+    memo->frames[at] = r->frames;
+    memo->coded[at].len = (uint8_t)(out->len - before);
+    memcpy(memo->coded[at].bytes, out->data + before, out->len - before);
+    return ERR_OK;
+}
+
+struct encoder {
+    frames_name_id *name_id;
+    void *ctx;
+    struct frames_memo *memo;
+    struct last_name image;
+};
+
+static enum err put_raw_frame(const struct resolved_frame *r, struct encoder *e, struct buf *out,
                               struct error *err)
 {
     bool placed = !uuid_equal(&r->image, &r->raw.image) || r->offset != r->raw.offset;
@@ -100,8 +135,9 @@ static enum err put_raw_frame(const struct resolved_frame *r, struct last_name *
                           (r->in_app ? RAW_IN_APP : 0) | (r->has_index ? RAW_HAS_INDEX : 0) |
                           (r->image_name ? RAW_NAMED_IMAGE : 0) | (placed ? RAW_PLACED : 0) |
                           (r->has_function_offset ? RAW_FUNCTION : 0)));
-    enum err rc =
-        r->image_name ? put_image_name(r->image_name, image, name_id, ctx, out, err) : ERR_OK;
+    enum err rc = r->image_name
+                      ? put_image_name(r->image_name, &e->image, e->name_id, e->ctx, out, err)
+                      : ERR_OK;
     if (rc)
         return rc;
     if (placed) {
@@ -111,20 +147,20 @@ static enum err put_raw_frame(const struct resolved_frame *r, struct last_name *
     if (r->has_function_offset)
         buf_uleb(out, r->function_offset);
     buf_uleb(out, r->frame_count);
-    for (size_t i = 0; i < r->frame_count && !rc; i++)
-        rc = put_frame(r, &r->frames[i], name_id, ctx, out, err);
-    return rc;
+    if (e->memo && r->status == FRAME_RESOLVED && r->frame_count > 0)
+        return put_known_frames(r, e->memo, e->name_id, e->ctx, out, err);
+    return put_frames(r, e->name_id, e->ctx, out, err);
 }
 
 enum err frames_blob_encode(const struct resolved_stack *s, frames_name_id *name_id, void *ctx,
-                            struct buf *out, struct error *err)
+                            struct frames_memo *memo, struct buf *out, struct error *err)
 {
     enum err rc = ERR_OK;
-    struct last_name image = {NULL, 0};
+    struct encoder e = {name_id, ctx, memo, {NULL, 0}};
     buf_u8(out, VERSION);
     buf_uleb(out, s->count);
     for (size_t i = 0; i < s->count && !rc; i++)
-        rc = put_raw_frame(&s->frames[i], &image, name_id, ctx, out, err);
+        rc = put_raw_frame(&s->frames[i], &e, out, err);
     if (!rc && out->failed)
         rc = error_set(err, ERR_LIMIT, "a resolved stack is too large");
     return rc;

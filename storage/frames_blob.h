@@ -24,8 +24,21 @@ typedef enum err frames_name_id(void *ctx, const char *name, int64_t *ret, struc
 /* The name of a number, in an arena of the caller; never NULL on ERR_OK. */
 typedef enum err frames_name_text(void *ctx, int64_t id, const char **ret, struct error *err);
 
+/* What frames were encoded to, by where they lie: the stacks of one op share them. All zeros: empty.
+ * While it is in use the frames do not change, nor do their addresses become those of others. */
+#define FRAMES_MEMO       4096
+#define FRAMES_MEMO_BYTES 31
+struct frames_memo {
+    const struct frame *frames[FRAMES_MEMO];
+    struct {
+        uint8_t len;
+        uint8_t bytes[FRAMES_MEMO_BYTES];
+    } coded[FRAMES_MEMO];
+};
+
+/* `memo` NULL: without. */
 enum err frames_blob_encode(const struct resolved_stack *s, frames_name_id *name_id, void *ctx,
-                            struct buf *out, struct error *err);
+                            struct frames_memo *memo, struct buf *out, struct error *err);
 enum err frames_blob_decode(const struct raw_stack *raw, const void *data, size_t len,
                             frames_name_text *name_text, void *ctx, struct arena *arena,
                             struct resolved_stack *ret, struct error *err);

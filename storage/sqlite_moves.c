@@ -347,7 +347,8 @@ enum err moves_write(struct sqlite_storage *s, struct moves *m, struct error *er
     if (!rc)
         rc = write_tables(s, m, err);
     for (const struct move_place *p = m->first_place; p && !rc; p = p->next) {
-        if (p->in.rolled.count && !p->rollup.rolled)
+        const int64_t stacks = p->rollup.stacks + p->in.stacks - p->out.stacks;
+        if (p->in.rolled.count && !p->rollup.rolled && stacks > (int64_t)s->rollup_stacks)
             rc = sqlite_rollup_grown(s, p->rollup.cluster_id, err);
     }
     return rc;

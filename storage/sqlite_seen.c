@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEEN_ITEMS 1024
+#define SEEN_ITEMS 512
 
 struct seen_item {
     int64_t key; /* smallest first: the time, or for the last report its complement */

@@ -36,7 +36,7 @@
 #define OTHER_VALUE "(other)"
 
 /* sqlite_seen.h */
-#define SEEN_LISTS 128
+#define SEEN_LISTS 1024
 enum seen_end { SEEN_FIRST, SEEN_LAST, SEEN_ENDS };
 
 struct fold;

@@ -104,8 +104,7 @@ static void link_newest(struct frame_cache *c, uint32_t i)
     c->newest = i;
 }
 
-const struct frame_block *frame_cache_get(struct frame_cache *c, uint64_t generation,
-                                          uint64_t address)
+struct frame_block *frame_cache_get(struct frame_cache *c, uint64_t generation, uint64_t address)
 {
     for (uint32_t i = *bucket_of(c, generation, address); i != NIL; i = c->nodes[i].chain) {
         struct node *n = &c->nodes[i];
@@ -182,6 +181,8 @@ static void fill_block(struct frame_block *b, size_t size, const struct frame *f
     char *at = (char *)(b->frames + count);
     b->size = size;
     b->count = count;
+    b->shared = NULL;
+    b->shared_by = 0;
     for (size_t i = 0; i < count; i++) {
         const struct frame *from = &frames[i];
         struct frame *to = &b->frames[i];
@@ -233,6 +234,18 @@ const struct frame *frame_block_copy(const struct frame_block *b, struct arena *
         f->file = moved(f->file, b, copy);
     }
     return copy->frames;
+}
+
+const struct frame *frame_block_share(struct frame_block *b, uint64_t number, struct arena *arena)
+{
+    if (b->shared_by == number)
+        return b->shared;
+    const struct frame *copy = frame_block_copy(b, arena);
+    if (copy) {
+        b->shared = copy;
+        b->shared_by = number;
+    }
+    return copy;
 }
 
 const struct frame *frames_copy(const struct frame *frames, size_t count, struct arena *arena)

@@ -27,6 +27,9 @@ struct frame_cache;
 struct frame_block {
     size_t size;  /* of the whole block */
     size_t count; /* of frames */
+    /* The last copy that was made to be shared, and for whom. */
+    const struct frame *shared;
+    uint64_t shared_by;
     struct frame frames[];
 };
 
@@ -34,8 +37,7 @@ struct frame_cache *frame_cache_new(size_t entries);
 void frame_cache_free(struct frame_cache *c);
 
 /* NULL when the address is not known. */
-const struct frame_block *frame_cache_get(struct frame_cache *c, uint64_t generation,
-                                          uint64_t address);
+struct frame_block *frame_cache_get(struct frame_cache *c, uint64_t generation, uint64_t address);
 /* Keeps a copy of the frames under an address that frame_cache_get did not know. False when there
  * is no memory for it, or it is too large. */
 bool frame_cache_put(struct frame_cache *c, uint64_t generation, uint64_t address,
@@ -43,7 +45,9 @@ bool frame_cache_put(struct frame_cache *c, uint64_t generation, uint64_t addres
 
 /* The frames with all texts in the arena; NULL without memory. */
 const struct frame *frame_block_copy(const struct frame_block *b, struct arena *arena);
-/* The same for frames that are in no block. */
+/* The same, made once for all who call with this number (above 0), and one arena for it. */
+const struct frame *frame_block_share(struct frame_block *b, uint64_t number, struct arena *arena);
+/* A copy of frames that are in no block. */
 const struct frame *frames_copy(const struct frame *frames, size_t count, struct arena *arena);
 
 /* Entries and bytes now. */

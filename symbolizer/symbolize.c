@@ -15,6 +15,7 @@
 struct symbolizer {
     struct index_cache *cache;
     struct frame_cache *frames;
+    uint64_t sharing; /* 0: not */
     struct symbolizer_stats stats;
     struct frame scratch_frames[GSYM_FRAMES_MAX];
     char *scratch; /* texts read from a mapped file, before anything is allocated for them */
@@ -310,6 +311,13 @@ static void poison_image(struct job *j, struct stack_image *image)
 
 /* --- frames -------------------------------------------------------------------------------- */
 
+static const struct frame *frames_of(struct job *j, struct frame_block *block)
+{
+    if (j->s->sharing)
+        return frame_block_share(block, j->s->sharing, j->arena);
+    return frame_block_copy(block, j->arena);
+}
+
 /* Frames of an offset into an open image; sets the status. */
 static enum err look_up(struct job *j, struct stack_image *image, struct resolved_frame *f,
                         struct error *err)
@@ -320,11 +328,11 @@ static enum err look_up(struct job *j, struct stack_image *image, struct resolve
     size_t count = 0;
     if (f->raw.kind == FRAME_RETURN)
         address--;
-    const struct frame_block *block = frame_cache_get(j->s->frames, generation, address);
+    struct frame_block *block = frame_cache_get(j->s->frames, generation, address);
     if (block) {
         j->s->stats.cache_hits++;
         count = block->count;
-        f->frames = count > 0 ? frame_block_copy(block, j->arena) : NULL;
+        f->frames = count > 0 ? frames_of(j, block) : NULL;
     } else if (read_guarded(j->s, g, address, &count)) {
         frame_cache_put(j->s->frames, generation, address, j->s->scratch_frames, count);
         f->frames = count > 0 ? frames_copy(j->s->scratch_frames, count, j->arena) : NULL;
@@ -413,6 +421,11 @@ static enum err resolve_frame(struct job *j, const struct raw_frame *raw, struct
         break;
     }
     return rc == ERR_OK ? use_device_name(j, f, err) : rc;
+}
+
+void symbolizer_share(struct symbolizer *s)
+{
+    s->sharing++;
 }
 
 enum err symbolizer_stack(struct symbolizer *s, const struct raw_stack *raw,

@@ -66,6 +66,9 @@ struct symbolizer;
 struct symbolizer *symbolizer_new(struct index_cache *cache, size_t frame_cache_entries);
 void symbolizer_free(struct symbolizer *s);
 
+/* Until the next call all stacks have the same arena, and one copy of frames that they share. Without
+ * a call each has its own. */
+void symbolizer_share(struct symbolizer *s);
 enum err symbolizer_stack(struct symbolizer *s, const struct raw_stack *raw,
                           const struct image_lookup *images, struct arena *arena,
                           struct symbolized *ret, struct error *err);

@@ -115,6 +115,7 @@ static bool begin_op(const struct resolver_worker *w, struct resolver_piece *pie
     piece->op = write_op_new(WRITE_RESOLUTIONS, OP_ARENA);
     if (!piece->op)
         return false;
+    symbolizer_share(w->symbolizer);
     struct op_resolutions *out = &piece->op->u.resolutions;
     out->items = arena_array(piece->op->arena, piece->count, sizeof(out->items[0]));
     out->rules_version = arena_strdup(piece->op->arena, rules_version(w->rules));

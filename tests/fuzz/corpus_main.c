@@ -160,7 +160,7 @@ static void write_frames(void)
     r[0].frame_count = 2;
     r[2].frame_count = 1;
     buf_u8(&b, 3);
-    frames_blob_encode(&s, name_id, NULL, &b, NULL);
+    frames_blob_encode(&s, name_id, NULL, NULL, &b, NULL);
     save("frames_blob", "every-part", &b);
 }
 

@@ -49,7 +49,7 @@ static void check(const struct raw_stack *raw, const struct resolved_stack *s, s
     uint32_t app = 0, named = 0;
     buf_init(&out, (size_t)1 << 24);
     REQUIRE(s->count == raw->count);
-    REQUIRE(frames_blob_encode(s, name_id, NULL, &out, NULL) == ERR_OK);
+    REQUIRE(frames_blob_encode(s, name_id, NULL, NULL, &out, NULL) == ERR_OK);
     REQUIRE(frames_blob_decode(raw, out.data, out.len, name_text, NULL, arena, &back, NULL) ==
             ERR_OK);
     for (size_t i = 0; i < s->count; i++)

@@ -44,6 +44,27 @@ START_TEST(keeps_frames_and_texts)
 }
 END_TEST
 
+START_TEST(one_copy_is_shared)
+{
+    struct frame_cache *c = frame_cache_new(8);
+    struct arena arenas[2];
+    struct frame in = one("f", "_Z1fv", "/src/a.c");
+    ck_assert(frame_cache_put(c, 1, 0x1000, &in, 1));
+    for (uint64_t i = 0; i < 2; i++) {
+        arena_init(&arenas[i], 1 << 20);
+        struct frame_block *b = frame_cache_get(c, 1, 0x1000);
+        const struct frame *first = frame_block_share(b, i + 1, &arenas[i]);
+        ck_assert_str_eq(first->mangled, "_Z1fv");
+        ck_assert_ptr_eq(frame_block_share(b, i + 1, &arenas[i]), first);
+        ck_assert_ptr_ne(frame_block_copy(b, &arenas[i]), first);
+        if (i == 0)
+            arena_done(&arenas[0]); /* the second one's is a copy of its own */
+    }
+    frame_cache_free(c);
+    arena_done(&arenas[1]);
+}
+END_TEST
+
 START_TEST(remembers_that_nothing_is_there)
 {
     struct frame_cache *c = frame_cache_new(8);
@@ -131,5 +152,6 @@ START_TEST(bytes_are_capped)
 }
 END_TEST
 
-UNIT_MAIN("frame_cache", keeps_frames_and_texts, remembers_that_nothing_is_there,
-          the_least_recently_used_goes, same_as_a_list, bytes_are_capped)
+UNIT_MAIN("frame_cache", keeps_frames_and_texts, one_copy_is_shared,
+          remembers_that_nothing_is_there, the_least_recently_used_goes, same_as_a_list,
+          bytes_are_capped)

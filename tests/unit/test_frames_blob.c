@@ -74,7 +74,7 @@ START_TEST(given_up_as_a_whole)
     make(raw, frames);
     arena_init(&arena, 65536);
     buf_init(&out, 65536);
-    ck_assert_int_eq(frames_blob_encode(&none, name_id, NULL, &out, &err), ERR_OK);
+    ck_assert_int_eq(frames_blob_encode(&none, name_id, NULL, NULL, &out, &err), ERR_OK);
     ck_assert_int_eq(
         frames_blob_decode(&stack, out.data, out.len, name_text, NULL, &arena, &back, &err),
         ERR_OK);
@@ -86,6 +86,47 @@ START_TEST(given_up_as_a_whole)
     }
     buf_done(&out);
     arena_done(&arena);
+}
+END_TEST
+
+/* The number of names that were asked for. */
+static enum err counting_id(void *ctx, const char *name, int64_t *ret, struct error *error)
+{
+    ++*(size_t *)ctx;
+    return name_id(NULL, name, ret, error);
+}
+
+START_TEST(a_memo_changes_no_byte)
+{
+    static struct frames_memo memo;
+    struct raw_frame raw[3];
+    struct resolved_frame frames[3];
+    const struct resolved_stack s = {frames, 3};
+    struct buf plain, out;
+    size_t asked[3] = {0};
+    make(raw, frames);
+    buf_init(&plain, 65536);
+    buf_init(&out, 65536);
+    frames[0].status = FRAME_RESOLVED;
+    ck_assert_int_eq(frames_blob_encode(&s, counting_id, &asked[0], NULL, &plain, &err), ERR_OK);
+    for (int i = 1; i <= 2; i++) {
+        buf_clear(&out);
+        ck_assert_int_eq(frames_blob_encode(&s, counting_id, &asked[i], &memo, &out, &err), ERR_OK);
+        ck_assert_uint_eq(out.len, plain.len);
+        ck_assert_mem_eq(out.data, plain.data, plain.len);
+    }
+    ck_assert_uint_eq(asked[1], asked[0]);
+    ck_assert_uint_lt(asked[2], asked[0]);
+    /* What is no index's word is asked anew: a device names the same frames in another way. */
+    frames[0].status = FRAME_NO_SYMBOLS;
+    buf_clear(&plain);
+    buf_clear(&out);
+    ck_assert_int_eq(frames_blob_encode(&s, name_id, NULL, NULL, &plain, &err), ERR_OK);
+    ck_assert_int_eq(frames_blob_encode(&s, name_id, NULL, &memo, &out, &err), ERR_OK);
+    ck_assert_uint_eq(out.len, plain.len);
+    ck_assert_mem_eq(out.data, plain.data, plain.len);
+    buf_done(&plain);
+    buf_done(&out);
 }
 END_TEST
 
@@ -101,7 +142,7 @@ START_TEST(comes_back_equal)
     const struct resolved_stack s = {frames, 3};
     arena_init(&arena, 1 << 20);
     buf_init(&b, 1 << 20);
-    ck_assert_int_eq(frames_blob_encode(&s, name_id, NULL, &b, &err), ERR_OK);
+    ck_assert_int_eq(frames_blob_encode(&s, name_id, NULL, NULL, &b, &err), ERR_OK);
     ck_assert_int_eq(
         frames_blob_decode(&raw_stack, b.data, b.len, name_text, NULL, &arena, &back, &err),
         ERR_OK);
@@ -157,7 +198,7 @@ START_TEST(damage_is_an_error)
     const struct resolved_stack s = {frames, 3};
     arena_init(&arena, 1 << 24);
     buf_init(&b, 1 << 20);
-    ck_assert_int_eq(frames_blob_encode(&s, name_id, NULL, &b, &err), ERR_OK);
+    ck_assert_int_eq(frames_blob_encode(&s, name_id, NULL, NULL, &b, &err), ERR_OK);
     ck_assert_int_eq(
         frames_blob_decode(&other, b.data, b.len, name_text, NULL, &arena, &back, &err),
         ERR_FORMAT);
@@ -200,7 +241,7 @@ START_TEST(names_of_devices_are_no_words_of_the_dictionary)
     arena_init(&arena, 1 << 16);
     buf_init(&b, 1 << 16);
     int64_t before = name_count;
-    ck_assert_int_eq(frames_blob_encode(&s, name_id, NULL, &b, &err), ERR_OK);
+    ck_assert_int_eq(frames_blob_encode(&s, name_id, NULL, NULL, &b, &err), ERR_OK);
     ck_assert_int_eq(name_count, before);
     ck_assert_int_eq(
         frames_blob_decode(&raw_stack, b.data, b.len, name_text, NULL, &arena, &back, &err),
@@ -226,4 +267,4 @@ START_TEST(names_of_devices_are_no_words_of_the_dictionary)
 END_TEST
 
 UNIT_MAIN("frames_blob", given_up_as_a_whole, names_of_devices_are_no_words_of_the_dictionary,
-          comes_back_equal, damage_is_an_error)
+          comes_back_equal, a_memo_changes_no_byte, damage_is_an_error)
