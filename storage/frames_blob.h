@@ -26,8 +26,8 @@ typedef enum err frames_name_text(void *ctx, int64_t id, const char **ret, struc
 
 /* What frames were encoded to, by where they lie: the stacks of one op share them. All zeros: empty.
  * While it is in use the frames do not change, nor do their addresses become those of others. */
-#define FRAMES_MEMO       4096
-#define FRAMES_MEMO_BYTES 31
+#define FRAMES_MEMO       8192
+#define FRAMES_MEMO_BYTES 23
 struct frames_memo {
     const struct frame *frames[FRAMES_MEMO];
     struct {

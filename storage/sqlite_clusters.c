@@ -103,7 +103,7 @@ enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struc
                            const struct cluster_birth *birth, struct cluster_memo *memo,
                            int64_t *ret, struct error *err)
 {
-    const size_t at = r->key[0] % CLUSTER_MEMO;
+    const size_t at = (r->key[0] | (size_t)r->key[1] << 8) % CLUSTER_MEMO;
     if (memo->items[at].shown && memo->items[at].app_id == app_id &&
         shows_the_same(memo->items[at].shown, r)) {
         *ret = memo->items[at].id;
@@ -138,7 +138,6 @@ enum err sqlite_cluster_add(struct sqlite_storage *s, const struct cluster_move 
     enum err rc = encode_sums(s, &f->hist, m->tally, &hist_len, err);
     if (rc)
         return rc;
-    sqlite_seen_joined(s, m->to, m->first_ms, m->last_ms);
     return sql_run(&s->conn, SQL_CLUSTER_ADD, err, sql_int(m->to), sql_int(f->count),
                    sql_int(f->weighted), sql_int(f->stall_ms), sql_int(m->first_ms),
                    sql_int(m->last_ms), sql_blob(s->blob.data, hist_len), sql_int(f->above_ms),

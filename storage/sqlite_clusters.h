@@ -27,7 +27,7 @@ struct cluster_birth {
 enum err sqlite_key_root(struct sqlite_storage *s, int64_t app_id, const uint8_t key[PART_KEY_SIZE],
                          uint8_t ret[PART_KEY_SIZE], struct error *err);
 
-#define CLUSTER_MEMO 256
+#define CLUSTER_MEMO 1024
 
 /* Clusters that one op found, by key. The stacks of a key mostly show the same: then there is
  * nothing to be written. All zeros: empty. */

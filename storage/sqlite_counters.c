@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "storage/sqlite_clusters.h"
 #include "storage/sqlite_heft.h"
+#include "storage/sqlite_seen.h"
 
 #define FOLD_KEYS 4
 
@@ -237,8 +238,10 @@ static enum err write_entry(struct sqlite_storage *s, const struct fold_entry *e
         return rc || !e->moved ? rc : sqlite_heft_stack(s, e->key[0], err);
     }
     const struct cluster_move here = {0, e->key[0], f, &e->tally, e->first_ms, e->last_ms, 0};
-    if (e->table == FOLD_CLUSTER)
+    if (e->table == FOLD_CLUSTER) {
+        sqlite_seen_reports(s, e->key[0], e->first_ms, e->last_ms);
         return sqlite_cluster_add(s, &here, err);
+    }
     size_t hist_len = 0;
     if (!encode_entry(s, e, &hist_len))
         return error_set(err, ERR_NO_MEMORY, "no memory for counters");

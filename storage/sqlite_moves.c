@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "storage/sqlite_clusters.h"
 #include "storage/sqlite_heft.h"
+#include "storage/sqlite_seen.h"
 #include "storage/sqlite_stack_rows.h"
 
 /* What goes one way. */
@@ -249,6 +250,7 @@ enum err moves_add(struct sqlite_storage *s, struct moves *m, const struct stack
     if (w.from)
         see(&w.from->out, stack);
     see(&w.to->in, stack);
+    sqlite_seen_stack(s, stack->to, stack->stack_id, stack->first_ms, stack->last_ms);
     rc = sqlite_stack_rows(s, FOLD_DEVICES, stack->stack_id, add_row, &w, err);
     if (!rc && w.rolled && (has_tables(w.from) || has_tables(w.to)))
         rc = sqlite_stack_rows(s, FOLD_PAGES, stack->stack_id, add_row, &w, err);

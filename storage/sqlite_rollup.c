@@ -240,6 +240,8 @@ enum err sqlite_rolled_limits(struct sqlite_storage *s, struct rolled_limits *re
 enum err sqlite_rollup_later(struct sqlite_storage *s, const struct rolled_limits *limits,
                              int64_t stack_id, struct row_list *ret, struct error *err)
 {
+    if (limits->until == s->next_report - 1)
+        return ERR_OK;
     return sqlite_rows(&s->conn,
                        sql_start(&s->conn, SQL_REPORTS_AFTER_OF_STACK, err, sql_int(limits->until),
                                  sql_int(stack_id)),

@@ -12,9 +12,9 @@ struct seen_item {
 
 struct seen_list {
     int64_t cluster_id;
-    int64_t limit; /* keys above it are for another look */
+    int64_t limit; /* all stacks below it are here; keys above it are for another look */
     size_t at, count;
-    struct seen_item items[];
+    struct seen_item items[SEEN_ITEMS]; /* by key; those before `at` are gone */
 };
 
 static int64_t key_of(int64_t ms, enum seen_end end)
@@ -64,13 +64,11 @@ static int by_key(const void *a, const void *b)
     return (x->key > y->key) - (x->key < y->key);
 }
 
-static enum err look(struct sqlite_storage *s, enum seen_end end, int64_t cluster_id,
-                     struct seen_item *items, size_t *ret_count, int64_t *ret_limit,
+static enum err look(struct sqlite_storage *s, enum seen_end end, struct seen_list *list,
                      struct error *err)
 {
-    size_t count = 0;
     bool more = false;
-    sqlite3_stmt *st = sql_start(&s->conn, SQL_STACKS_SEEN, err, sql_int(cluster_id));
+    sqlite3_stmt *st = sql_start(&s->conn, SQL_STACKS_SEEN, err, sql_int(list->cluster_id));
     enum err rc = st ? ERR_OK : err->code;
     for (bool row = true; !rc;) {
         rc = sql_step(&s->conn, st, &row, err);
@@ -78,38 +76,74 @@ static enum err look(struct sqlite_storage *s, enum seen_end end, int64_t cluste
             break;
         const struct seen_item item = {key_of(sqlite3_column_int64(st, 1 + (int)end), end),
                                        sqlite3_column_int64(st, 0)};
-        if (count < SEEN_ITEMS)
-            lift(items, count++, item);
-        else if (item.key < items[0].key)
-            sink(items, count, item);
-        more = more || count == SEEN_ITEMS;
+        more = more || list->count == SEEN_ITEMS;
+        if (list->count < SEEN_ITEMS)
+            lift(list->items, list->count++, item);
+        else if (item.key < list->items[0].key)
+            sink(list->items, list->count, item);
     }
-    *ret_limit = more ? items[0].key : INT64_MAX;
-    if (count)
-        qsort(items, count, sizeof(*items), by_key);
-    *ret_count = count;
+    list->limit = more ? list->items[0].key : INT64_MAX;
+    if (list->count)
+        qsort(list->items, list->count, sizeof(list->items[0]), by_key);
     return rc;
 }
 
 static enum err look_anew(struct sqlite_storage *s, enum seen_end end, int64_t cluster_id,
                           int64_t *ret_key, struct error *err)
 {
-    struct seen_item items[SEEN_ITEMS];
     struct seen_list **slot = slot_of(s, end, cluster_id);
-    size_t count = 0;
-    int64_t limit = 0;
-    drop(slot);
-    enum err rc = look(s, end, cluster_id, items, &count, &limit, err);
+    if (!*slot && !(*slot = malloc(sizeof(**slot))))
+        return error_set(err, ERR_NO_MEMORY, "no memory for stacks of a cluster");
+    struct seen_list *list = *slot;
+    list->cluster_id = cluster_id;
+    list->at = list->count = 0;
+    enum err rc = look(s, end, list, err);
+    *ret_key = !rc && list->count ? list->items[0].key : INT64_MAX;
     if (rc)
-        return rc;
-    *ret_key = count ? items[0].key : INT64_MAX;
-    struct seen_list *list = malloc(sizeof(*list) + count * sizeof(*items));
-    if (!list)
-        return ERR_OK; /* the next look is one at all stacks, too */
-    *list = (struct seen_list){.cluster_id = cluster_id, .limit = limit, .count = count};
-    memcpy(list->items, items, count * sizeof(*items));
-    *slot = list;
-    return ERR_OK;
+        drop(slot);
+    return rc;
+}
+
+/* --- stacks that come ------------------------------------------------------------------------- */
+
+static void insert(struct seen_list *list, struct seen_item item)
+{
+    if (list->count == SEEN_ITEMS && list->at > 0) {
+        list->count -= list->at;
+        memmove(list->items, list->items + list->at, list->count * sizeof(item));
+        list->at = 0;
+    } else if (list->count == SEEN_ITEMS) {
+        list->limit = list->items[--list->count].key;
+    }
+    if (item.key > list->limit)
+        return;
+    size_t to = list->count;
+    for (; to > list->at && list->items[to - 1].key > item.key; to--)
+        list->items[to] = list->items[to - 1];
+    list->items[to] = item;
+    list->count++;
+}
+
+void sqlite_seen_stack(struct sqlite_storage *s, int64_t cluster_id, int64_t stack_id,
+                       int64_t first_ms, int64_t last_ms)
+{
+    const int64_t keys[SEEN_ENDS] = {key_of(first_ms, SEEN_FIRST), key_of(last_ms, SEEN_LAST)};
+    for (int end = 0; end < SEEN_ENDS; end++) {
+        struct seen_list *list = *slot_of(s, (enum seen_end)end, cluster_id);
+        if (list && list->cluster_id == cluster_id && keys[end] <= list->limit)
+            insert(list, (struct seen_item){keys[end], stack_id});
+    }
+}
+
+void sqlite_seen_reports(struct sqlite_storage *s, int64_t cluster_id, int64_t first_ms,
+                         int64_t last_ms)
+{
+    const int64_t keys[SEEN_ENDS] = {key_of(first_ms, SEEN_FIRST), key_of(last_ms, SEEN_LAST)};
+    for (int end = 0; end < SEEN_ENDS; end++) {
+        struct seen_list *list = *slot_of(s, (enum seen_end)end, cluster_id);
+        if (list && list->cluster_id == cluster_id && list->limit > keys[end])
+            list->limit = keys[end];
+    }
 }
 
 /* --- the face --------------------------------------------------------------------------------- */
@@ -146,7 +180,10 @@ static enum err first_key(struct sqlite_storage *s, enum seen_end end, int64_t c
         if (there)
             return ERR_OK;
     }
-    return look_anew(s, end, cluster_id, ret_key, err);
+    if (list->at < list->count || list->limit < INT64_MAX)
+        return look_anew(s, end, cluster_id, ret_key, err);
+    *ret_key = INT64_MAX; /* there was no other */
+    return ERR_OK;
 }
 
 enum err sqlite_seen_first(struct sqlite_storage *s, int64_t cluster_id, int64_t *ret,
@@ -162,17 +199,6 @@ enum err sqlite_seen_last(struct sqlite_storage *s, int64_t cluster_id, int64_t 
     enum err rc = first_key(s, SEEN_LAST, cluster_id, &key, err);
     *ret = ~key;
     return rc;
-}
-
-void sqlite_seen_joined(struct sqlite_storage *s, int64_t cluster_id, int64_t first_ms,
-                        int64_t last_ms)
-{
-    const int64_t keys[SEEN_ENDS] = {key_of(first_ms, SEEN_FIRST), key_of(last_ms, SEEN_LAST)};
-    for (int end = 0; end < SEEN_ENDS; end++) {
-        struct seen_list *list = *slot_of(s, (enum seen_end)end, cluster_id);
-        if (list && list->cluster_id == cluster_id && list->limit > keys[end])
-            list->limit = keys[end];
-    }
 }
 
 void sqlite_seen_forget(struct sqlite_storage *s)

@@ -8,9 +8,9 @@
  * there as long as they still are where they were.
  *
  * Invariants: what is remembered is checked against the stack's row before it is answered. A stack
- * that comes to the cluster, and a report that comes to one of its stacks, is told by
- * sqlite_seen_joined(): nothing behind it is answered without another look. Any other change of
- * stacks, and whatever is rolled back, is followed by sqlite_seen_forget().
+ * that comes to the cluster is told by sqlite_seen_stack(). Of reports that come to its stacks
+ * (sqlite_seen_reports()) no stack is told: nothing behind them is answered without another look.
+ * Any other change of stacks, and whatever is rolled back, is followed by sqlite_seen_forget().
  *
  * Threads: the writer's. Memory: of clusters that stacks left, SEEN_LISTS lists of each kind at most;
  * sqlite_seen_forget().
@@ -25,9 +25,12 @@ enum err sqlite_seen_first(struct sqlite_storage *s, int64_t cluster_id, int64_t
                            struct error *err);
 enum err sqlite_seen_last(struct sqlite_storage *s, int64_t cluster_id, int64_t *ret,
                           struct error *err);
-/* Reports of these times are among the cluster's from now on. */
-void sqlite_seen_joined(struct sqlite_storage *s, int64_t cluster_id, int64_t first_ms,
-                        int64_t last_ms);
+/* A stack with reports has come. */
+void sqlite_seen_stack(struct sqlite_storage *s, int64_t cluster_id, int64_t stack_id,
+                       int64_t first_ms, int64_t last_ms);
+/* Reports have come, the first and the last of them of these times. */
+void sqlite_seen_reports(struct sqlite_storage *s, int64_t cluster_id, int64_t first_ms,
+                         int64_t last_ms);
 void sqlite_seen_forget(struct sqlite_storage *s);
 
 #endif

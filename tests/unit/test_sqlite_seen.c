@@ -28,15 +28,18 @@ static int64_t number(struct sqlite_storage *s, const char *sql)
     return n;
 }
 
+/* Every tenth stack has no report. */
 static void fill(struct sqlite_storage *s)
 {
     run_sql(s, "PRAGMA foreign_keys = OFF");
     run_sql(s, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) "
                "INSERT INTO stacks (id, app_id, hash, state, generation, cluster_id, count, "
                "weighted, stall_ms, first_seen_ms, last_seen_ms, created_ms, provisional, give_up, "
-               "approximate, app_frames, app_named) SELECT i, 1, CAST(i AS BLOB), 1, 0, 77, i % 10 "
-               "> 0, 0, "
-               "0, i * 7919 % 4001, i * 7919 % 4001 + i % 3, 0, 0, 0, 0, 0, 0 FROM n");
+               "approximate, app_frames, app_named) SELECT i, 1, CAST(i AS BLOB), 1, 0, 77, "
+               "i % 10 > 0, 0, 0, i * 7919 % 4001, i * 7919 % 4001 + i % 3, 0, 0, 0, 0, 0, 0 "
+               "FROM n");
+    run_sql(s, "UPDATE stacks SET first_seen_ms = 9223372036854775807, last_seen_ms = "
+               "-9223372036854775808 WHERE count = 0");
 }
 
 /* The answers are those of the table. */
@@ -61,23 +64,41 @@ static void leave(struct sqlite_storage *s, const char *order)
     run_sql(s, sql);
 }
 
-/* A stack that is in no list comes back, seen at that time, or a report comes to one that stays. */
-static void come(struct sqlite_storage *s, int64_t ms, bool back)
+/* A report comes to a stack that stays. */
+static void report(struct sqlite_storage *s, int64_t ms)
 {
-    char sql[200];
+    char sql[400];
     snprintf(sql, sizeof(sql),
-             "UPDATE stacks SET cluster_id = 77, count = 1, first_seen_ms = min(first_seen_ms, "
-             "%lld), last_seen_ms = max(last_seen_ms, %lld) WHERE id = (SELECT %s(id) FROM stacks "
-             "WHERE cluster_id = %d)",
-             (long long)ms, (long long)ms, back ? "min" : "max", back ? 78 : 77);
+             "UPDATE stacks SET count = count + 1, first_seen_ms = min(first_seen_ms, %lld), "
+             "last_seen_ms = max(last_seen_ms, %lld) WHERE id = (SELECT max(id) FROM stacks WHERE "
+             "cluster_id = 77)",
+             (long long)ms, (long long)ms);
     run_sql(s, sql);
-    sqlite_seen_joined(s, CLUSTER, ms, ms);
-    if (back) /* its own times came with it */
-        sqlite_seen_joined(s, CLUSTER, 0, INT64_MAX);
+    sqlite_seen_reports(s, CLUSTER, ms, ms);
+}
+
+/* Stacks that left are back. */
+static void come(struct sqlite_storage *s, int count)
+{
+    static const char first[] = "(SELECT min(id) FROM stacks WHERE cluster_id = 78 AND count > 0)";
+    char sql[400];
+    for (; count > 0; count--) {
+        snprintf(sql, sizeof(sql), "SELECT first_seen_ms FROM stacks WHERE id = %s", first);
+        const int64_t first_ms = number(s, sql);
+        snprintf(sql, sizeof(sql), "SELECT last_seen_ms FROM stacks WHERE id = %s", first);
+        const int64_t last_ms = number(s, sql);
+        snprintf(sql, sizeof(sql), "SELECT %s", first);
+        const int64_t id = number(s, sql);
+        snprintf(sql, sizeof(sql), "UPDATE stacks SET cluster_id = 77 WHERE id = %lld",
+                 (long long)id);
+        run_sql(s, sql);
+        sqlite_seen_stack(s, CLUSTER, id, first_ms, last_ms);
+    }
 }
 
 static void leave_all(const char *order)
 {
+    int answers = 0;
     struct suite suite;
     suite_open(&suite, "sqlite");
     struct sqlite_storage *s = sqlite_of(suite.storage);
@@ -86,9 +107,14 @@ static void leave_all(const char *order)
     for (int i = 0; number(s, "SELECT count(*) FROM stacks WHERE cluster_id = 77") > 0; i++) {
         leave(s, order);
         if (i % 16 == 5 && i < STACKS / 50)
-            come(s, i * 40, i % 32 == 5);
+            report(s, i * 40);
+        if (i % 3 == 1 && i < STACKS / 20)
+            come(s, 20);
         check(s);
+        answers += 2;
     }
+    const int looks = sqlite3_stmt_status(s->conn.stmts[SQL_STACKS_SEEN], SQLITE_STMTSTATUS_RUN, 0);
+    ck_assert_int_lt(looks * 4, answers);
     suite_close(&suite);
 }
 
