@@ -9,6 +9,7 @@
 #ifndef STALLSYM_STORAGE_SQLITE_READ_H
 #define STALLSYM_STORAGE_SQLITE_READ_H
 
+#include "storage/figures.h"
 #include "storage/read_findings.h"
 #include "storage/sqlite_rows.h"
 #include "storage/sqlite_storage.h"
@@ -16,6 +17,11 @@
 /* The id itself, or the cluster it is an alias of. */
 enum err sqlite_cluster_living(struct sqlite_reader *r, uint64_t id, uint64_t *ret,
                                struct error *err);
+/* A cluster's row, and its figures, under a filter. */
+enum err sqlite_cluster_fill(struct sqlite_reader *r, uint64_t id, const struct read_filter *f,
+                             struct arena *arena, struct cluster_row *ret, struct error *err);
+enum err sqlite_cluster_figures(struct sqlite_reader *r, uint64_t id, const struct read_filter *f,
+                                struct figures *ret, struct error *err);
 
 enum err sqlite_read_apps(struct storage_reader *r, const char *bundle_id, int32_t since_day,
                           size_t limit, const char *cursor, struct arena *arena,

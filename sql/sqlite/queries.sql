@@ -650,35 +650,52 @@ GROUP BY d.id ORDER BY max(c.day) DESC, d.value DESC, d.value2 DESC LIMIT ?3;
 
 -- ?1 to ?11 are those of sqlite_filter_values(); all rows have one shape (struct figure_row).
 
+-- Values of the filter's app alone: those of the others would all be looked through.
+-- fragment: dict_of_apps
+        SELECT id FROM dict
+        WHERE app_id IN (SELECT id FROM apps WHERE ?1 IS NULL OR bundle_id = ?1)
+
 -- Filters by the rows of `reports r`, `counters c`, `week_devices c` and `week_pages c`; by the cluster of
 -- `stacks s` (?13 category, ?14 state).
 -- fragment: filter_reports
     AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
     AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
     AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
-        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
-            AND (?3 IS NULL OR value2 = ?3)))
-    AND (?4 IS NULL OR r.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
-    AND (?5 IS NULL OR r.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
-    AND (?6 IS NULL OR r.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6))
+        -- include: dict_of_apps
+        AND kind = 1 AND (?2 IS NULL OR value = ?2) AND (?3 IS NULL OR value2 = ?3)))
+    AND (?4 IS NULL OR r.device_id IN (
+        -- include: dict_of_apps
+        AND kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR r.os_id IN (
+        -- include: dict_of_apps
+        AND kind = 3 AND value = ?5))
+    AND (?6 IS NULL OR r.page_id IN (
+        -- include: dict_of_apps
+        AND kind = 4 AND value = ?6))
 
 -- fragment: filter_counters
     AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)
     AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
-        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
-            AND (?3 IS NULL OR value2 = ?3)))
+        -- include: dict_of_apps
+        AND kind = 1 AND (?2 IS NULL OR value = ?2) AND (?3 IS NULL OR value2 = ?3)))
 
 -- fragment: filter_devices
     AND c.week >= ?8 AND c.week < ?9
-    AND (?4 IS NULL OR c.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
-    AND (?5 IS NULL OR c.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5))
+    AND (?4 IS NULL OR c.device_id IN (
+        -- include: dict_of_apps
+        AND kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR c.os_id IN (
+        -- include: dict_of_apps
+        AND kind = 3 AND value = ?5))
 
 -- fragment: filter_pages
     AND c.week >= ?8 AND c.week < ?9
-    AND (?6 IS NULL OR c.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6))
+    AND (?6 IS NULL OR c.page_id IN (
+        -- include: dict_of_apps
+        AND kind = 4 AND value = ?6))
     AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
-        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
-            AND (?3 IS NULL OR value2 = ?3)))
+        -- include: dict_of_apps
+        AND kind = 1 AND (?2 IS NULL OR value = ?2) AND (?3 IS NULL OR value2 = ?3)))
 
 -- fragment: filter_clusters
     AND ((?13 IS NULL AND ?14 IS NULL) OR s.cluster_id IN (
@@ -692,7 +709,8 @@ SELECT min(first_id) FROM report_days WHERE day >= ?1;
 SELECT c.build_id, 0, 0, 0, c.day, c.count, c.weighted, c.stall_ms, c.hist,
     c.above_ms, c.hours, c.kind, (SELECT category FROM clusters WHERE id = ?12)
 FROM stacks s JOIN counters c ON c.stack_id = s.id
-WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+WHERE s.cluster_id = ?12 AND (?1 IS NULL OR
+        (SELECT app_id FROM clusters WHERE id = ?12) = (SELECT id FROM apps WHERE bundle_id = ?1))
     -- include: filter_counters;
 
 -- name: figures_counters_app
@@ -706,7 +724,8 @@ WHERE (?1 IS NULL OR a.bundle_id = ?1)
 SELECT 0, c.device_id, c.os_id, 0, c.week, c.count, c.weighted, c.stall_ms, c.hist,
     c.above_ms, NULL, -1, (SELECT category FROM clusters WHERE id = ?12)
 FROM stacks s JOIN week_devices c ON c.stack_id = s.id
-WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+WHERE s.cluster_id = ?12 AND (?1 IS NULL OR
+        (SELECT app_id FROM clusters WHERE id = ?12) = (SELECT id FROM apps WHERE bundle_id = ?1))
     -- include: filter_devices;
 
 -- name: figures_devices_app
@@ -720,7 +739,8 @@ WHERE (?1 IS NULL OR a.bundle_id = ?1)
 SELECT c.build_id, 0, 0, c.page_id, c.week, c.count, c.weighted, c.stall_ms, c.hist,
     c.above_ms, NULL, -1, (SELECT category FROM clusters WHERE id = ?12)
 FROM stacks s JOIN week_pages c ON c.stack_id = s.id
-WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+WHERE s.cluster_id = ?12 AND (?1 IS NULL OR
+        (SELECT app_id FROM clusters WHERE id = ?12) = (SELECT id FROM apps WHERE bundle_id = ?1))
     -- include: filter_pages;
 
 -- name: figures_pages_app
@@ -734,7 +754,8 @@ WHERE (?1 IS NULL OR a.bundle_id = ?1)
 SELECT r.build_id, r.device_id, r.os_id, r.page_id, r.time_ms, 1, 1000000 + r.weight_above,
     r.duration_ms, r.cpu, r.memory, r.path_id, r.flags & 7, (SELECT category FROM clusters WHERE id = ?12)
 FROM stacks s JOIN reports r ON r.stack_id = s.id
-WHERE s.cluster_id = ?12 AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
+WHERE s.cluster_id = ?12 AND (?1 IS NULL OR
+        (SELECT app_id FROM clusters WHERE id = ?12) = (SELECT id FROM apps WHERE bundle_id = ?1))
     -- include: filter_reports;
 
 -- name: figures_reports_app

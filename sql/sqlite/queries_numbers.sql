@@ -43,18 +43,24 @@ SELECT 0, u.device_id, u.os_id, 0, u.day, u.foreground_ms, u.launches
 FROM usage_devices u
 WHERE u.app_id IN (SELECT id FROM apps WHERE ?1 IS NULL OR bundle_id = ?1)
     AND u.day >= ?8 AND u.day < ?9
-    AND (?4 IS NULL OR u.device_id IN (SELECT id FROM dict WHERE kind = 2 AND value = ?4))
-    AND (?5 IS NULL OR u.os_id IN (SELECT id FROM dict WHERE kind = 3 AND value = ?5));
+    AND (?4 IS NULL OR u.device_id IN (
+        -- include: dict_of_apps
+        AND kind = 2 AND value = ?4))
+    AND (?5 IS NULL OR u.os_id IN (
+        -- include: dict_of_apps
+        AND kind = 3 AND value = ?5));
 
 -- name: usage_pages_of
 SELECT u.build_id, 0, 0, u.page_id, u.day, u.foreground_ms, u.launches
 FROM usage_pages u
 WHERE u.app_id IN (SELECT id FROM apps WHERE ?1 IS NULL OR bundle_id = ?1)
     AND u.day >= ?8 AND u.day < ?9
-    AND (?6 IS NULL OR u.page_id IN (SELECT id FROM dict WHERE kind = 4 AND value = ?6))
+    AND (?6 IS NULL OR u.page_id IN (
+        -- include: dict_of_apps
+        AND kind = 4 AND value = ?6))
     AND ((?2 IS NULL AND ?3 IS NULL) OR u.build_id IN (
-        SELECT id FROM dict WHERE kind = 1 AND (?2 IS NULL OR value = ?2)
-            AND (?3 IS NULL OR value2 = ?3)));
+        -- include: dict_of_apps
+        AND kind = 1 AND (?2 IS NULL OR value = ?2) AND (?3 IS NULL OR value2 = ?3)));
 
 -- === figures of many clusters ====================================================================
 
@@ -109,7 +115,7 @@ WHERE r.id = ?1;
 
 -- name: clusters_hidden
 SELECT id FROM clusters
-WHERE hidden = 1 AND app_id = (SELECT id FROM apps WHERE bundle_id = ?1) ORDER BY id;
+WHERE hidden = 1 AND app_id IN (SELECT id FROM apps WHERE ?1 IS NULL OR bundle_id = ?1) ORDER BY id;
 
 -- ?12 and ?13: the versions.
 -- name: compare_app

@@ -1,13 +1,13 @@
 /*
  * bench_reads - P13: lists, details, breakdowns, trends and comparisons on a filled database.
  *
- * usage: bench_reads [REPORTS [CLUSTERS [FILE]]]
+ * usage: bench_reads [REPORTS [CLUSTERS [FILE [READ]]]]
  *
  * Reports (100,000 by default; 10,000,000 is what the goal speaks of) over 28 days in CLUSTERS
  * clusters (20,000), drawn by a Zipf law, each with stacks of its own: one report in ten has a new one.
  * Every read is run ROUNDS times with other arguments; p50 and p95 of each, and p95 of the time on a
  * processor, which the machine's other work does not change much. FILE is kept, and read as it is when
- * it is there already.
+ * it is there already; READ is the name of the only one to run, to profile it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -325,6 +325,23 @@ static enum err read_statistics(struct bench *b, uint32_t round)
     return read_stats(b->reader, round % 2 ? APP : NULL, &stats, &err);
 }
 
+static const struct {
+    const char *what;
+    read_function *read;
+    uint32_t rounds;
+} reads[] = {
+    {"list", read_list, ROUNDS},
+    {"list of a version", read_list_of_version, ROUNDS},
+    {"list by p90", read_list_by_p90, ROUNDS / 4},
+    {"detail", read_detail, ROUNDS},
+    {"breakdown of a cluster", read_split, ROUNDS},
+    {"breakdown of the app", read_split_of_app, ROUNDS},
+    {"trend of a cluster", read_trend_of_cluster, ROUNDS},
+    {"trend of the app", read_trend_of_app, ROUNDS},
+    {"comparison of versions", read_versions, ROUNDS / 4},
+    {"statistics", read_statistics, ROUNDS},
+};
+
 static int by_time(const void *a, const void *b)
 {
     const double x = *(const double *)a;
@@ -407,16 +424,10 @@ int main(int argc, char **argv)
     else
         snprintf(b.path, sizeof(b.path), "%s/x.db", b.dir);
     fill(&b, kept && access(kept, R_OK) == 0);
-    measure(&b, "list", read_list, ROUNDS);
-    measure(&b, "list of a version", read_list_of_version, ROUNDS);
-    measure(&b, "list by p90", read_list_by_p90, ROUNDS / 4);
-    measure(&b, "detail", read_detail, ROUNDS);
-    measure(&b, "breakdown of a cluster", read_split, ROUNDS);
-    measure(&b, "breakdown of the app", read_split_of_app, ROUNDS);
-    measure(&b, "trend of a cluster", read_trend_of_cluster, ROUNDS);
-    measure(&b, "trend of the app", read_trend_of_app, ROUNDS);
-    measure(&b, "comparison of versions", read_versions, ROUNDS / 4);
-    measure(&b, "statistics", read_statistics, ROUNDS);
+    for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++) {
+        if (argc <= 4 || strcmp(argv[4], reads[i].what) == 0)
+            measure(&b, reads[i].what, reads[i].read, reads[i].rounds);
+    }
     storage_reader_close(b.reader);
     storage_close(b.storage);
     if (!kept)
