@@ -109,6 +109,10 @@ static inline uint64_t cursor_uleb(struct cursor *c)
             c->p = p + 2;
             return (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
         }
+        if (c->end - p >= 3 && p[2] < 0x80) {
+            c->p = p + 3;
+            return (uint64_t)(p[0] & 0x7f) | (uint64_t)(p[1] & 0x7f) << 7 | (uint64_t)p[2] << 14;
+        }
     }
     return cursor_uleb_slow(c);
 }

@@ -7,6 +7,9 @@
 #define VERSION    1
 #define FRAMES_MAX 4096 /* logical frames of one raw frame */
 
+/* What quick_frame() reads at most: seven numbers of four bytes, three single ones, a UUID. */
+#define QUICK_BYTES (7 * 4 + 3 + sizeof(struct uuid))
+
 /* Bits of a raw frame's first byte; the status is in the lowest two. */
 #define RAW_APPROXIMATE 0x04
 #define RAW_IN_APP      0x08
@@ -296,20 +299,77 @@ static bool is_named(const struct resolved_frame *r)
     return r->frame_count > 0 && strcmp(r->frames[0].function, "<hidden>") != 0;
 }
 
-/* One frame's numbers; false when it has a name of its own in the bytes. */
+/* One frame's numbers; false when it has a name of its own in the bytes, or too large a number. */
 static bool walk_frame(struct cursor *c, struct blob_frame *f)
 {
-    uint8_t bits = cursor_u8(c);
-    f->file = 0;
+    const uint8_t bits = cursor_u8(c);
+    uint64_t file = 0;
     if (bits & FRAME_DEVICE)
         return false;
-    f->function = (int64_t)cursor_uleb(c);
+    const uint64_t function = cursor_uleb(c);
     if (bits & FRAME_MANGLED)
         (void)cursor_uleb(c);
     if (bits & FRAME_FILE)
-        f->file = (int64_t)cursor_uleb(c);
+        file = cursor_uleb(c);
     if (bits & FRAME_LINE)
         (void)cursor_uleb(c);
+    f->function = (uint32_t)function;
+    f->file = (uint32_t)file;
+    return function > 0 && (function | file) <= UINT32_MAX;
+}
+
+/* Bytes that are known to be there; `bad`: a number is longer than four of them. */
+struct quick {
+    const uint8_t *p;
+    uint32_t bad;
+};
+
+static inline uint32_t quick_uleb(struct quick *q)
+{
+    uint32_t v = *q->p++;
+    if (v < 0x80)
+        return v;
+    uint32_t byte = *q->p++;
+    v = (v & 0x7f) | byte << 7;
+    if (byte < 0x80)
+        return v;
+    byte = *q->p++;
+    v = (v & 0x3fff) | byte << 14;
+    if (byte < 0x80)
+        return v;
+    byte = *q->p++;
+    q->bad |= byte & 0x80;
+    return (v & 0x1fffff) | byte << 21;
+}
+
+/* A raw frame with one frame, as nearly all are. False, and nothing read: it takes the long way. */
+static inline bool quick_frame(struct cursor *c, struct blob_frame *f)
+{
+    struct quick q = {c->p, 0};
+    if (cursor_left(c) < QUICK_BYTES)
+        return false;
+    const uint8_t raw_bits = *q.p++;
+    f->image = raw_bits & RAW_NAMED_IMAGE ? quick_uleb(&q) : 0;
+    f->in_app = raw_bits & RAW_IN_APP;
+    if (raw_bits & RAW_PLACED) {
+        q.p += sizeof(struct uuid);
+        (void)quick_uleb(&q);
+    }
+    if (raw_bits & RAW_FUNCTION)
+        (void)quick_uleb(&q);
+    const uint8_t count = *q.p++;
+    const uint8_t bits = *q.p++;
+    if (count != 1 || bits & FRAME_DEVICE)
+        return false;
+    f->function = quick_uleb(&q);
+    if (bits & FRAME_MANGLED)
+        (void)quick_uleb(&q);
+    f->file = bits & FRAME_FILE ? quick_uleb(&q) : 0;
+    if (bits & FRAME_LINE)
+        (void)quick_uleb(&q);
+    if (q.bad || f->function == 0)
+        return false;
+    c->p = q.p;
     return true;
 }
 
@@ -323,8 +383,12 @@ enum err frames_blob_walk(const void *data, size_t len, struct blob_frame *out, 
     uint64_t raw_count = cursor_uleb(&c);
     *ret_whole = false;
     for (uint64_t i = 0; i < raw_count && !c.overrun; i++) {
+        if (n < max && quick_frame(&c, &out[n])) {
+            n++;
+            continue;
+        }
         uint8_t bits = cursor_u8(&c);
-        int64_t image = bits & RAW_NAMED_IMAGE ? (int64_t)cursor_uleb(&c) : 0;
+        const uint64_t image = bits & RAW_NAMED_IMAGE ? cursor_uleb(&c) : 0;
         if (bits & RAW_PLACED) {
             (void)cursor_take(&c, sizeof(struct uuid));
             (void)cursor_uleb(&c);
@@ -334,10 +398,10 @@ enum err frames_blob_walk(const void *data, size_t len, struct blob_frame *out, 
         uint64_t count = cursor_uleb(&c);
         if (c.overrun || count > FRAMES_MAX)
             return damaged(err);
-        if (count == 0 || count > max - n)
+        if (count == 0 || count > max - n || image > UINT32_MAX)
             return ERR_OK;
         for (uint64_t k = 0; k < count; k++, n++) {
-            out[n].image = image;
+            out[n].image = (uint32_t)image;
             out[n].in_app = bits & RAW_IN_APP;
             if (!walk_frame(&c, &out[n]))
                 return ERR_OK;

@@ -9,9 +9,8 @@
  * to the next one (the first one from the start on, the last one to the end; without offsets by their
  * repeats). Samples live as long as their report: of older ones the time is their own stack's.
  *
- * Threads, memory: as storage_read.h says. What a visit sees lives until it returns, but for what
- * lasts: that lives in the arena (or as long as the storage), and equal texts are mostly one pointer.
- * Names for which the arena has no room are WEIGHT_OTHER_NAME.
+ * Threads, memory: as storage_read.h says. What a visit sees lives until it returns. Names for which
+ * the arena has no room are WEIGHT_OTHER_NAME.
  */
 #ifndef STALLSYM_STORAGE_READ_STACK_WEIGHTS_H
 #define STALLSYM_STORAGE_READ_STACK_WEIGHTS_H
@@ -33,7 +32,6 @@ struct weighed_frame {
     const char *image;    /* NULL: not known; so file */
     const char *file;
     bool in_app;
-    bool lasting; /* its function lives in the arena; image and file always do */
     /* Of frames without a function: where they lie. */
     enum image_kind image_kind;
     struct uuid image_id;
@@ -43,11 +41,21 @@ struct weighed_frame {
 struct weighed_stack {
     uint64_t stack_id;
     struct stack_weight weights[WEIGHT_FILTERS_MAX]; /* under each filter */
-    const struct weighed_frame *frames;              /* innermost first */
+    const struct weighed_frame *frames;              /* innermost first; NULL: kinds are */
     size_t frame_count;
+    /* Frames as numbers, one for all that are equal: the same ones in later stacks of this epoch. */
+    const uint32_t *numbers;
+    const struct weighed_frame *kinds; /* by number */
+    size_t kind_count;
+    uint32_t epoch;
     const void *raw; /* raw_stack_decode() */
     size_t raw_len;
 };
+
+static inline const struct weighed_frame *weighed_frame_at(const struct weighed_stack *s, size_t i)
+{
+    return s->frames ? &s->frames[i] : &s->kinds[s->numbers[i]];
+}
 
 typedef enum err stack_weight_visit(void *ctx, const struct weighed_stack *stack,
                                     struct error *err);

@@ -7,6 +7,7 @@
 
 #include "base/vec.h"
 #include "storage/figures.h"
+#include "storage/frame_kinds.h"
 #include "storage/frames_blob.h"
 #include "storage/sqlite_figures.h"
 #include "storage/sqlite_numbers.h"
@@ -225,8 +226,9 @@ struct reading {
     struct names names;
     struct arena scratch; /* emptied after each stack */
     struct blob_frame *blob;
-    struct weighed_frame *frames;
-    size_t room;
+    uint32_t *numbers; /* of the stack at hand; QUICK_FRAMES, as `blob` */
+    struct frame_kinds kinds;
+    uint32_t epoch;
     const struct stack_weights *weights;
     size_t filter_count;
     stack_weight_visit *visit;
@@ -240,25 +242,42 @@ static inline enum err name_or_null(struct reading *r, int64_t id, const char **
     return id == 0 ? ERR_OK : name_text(&r->names, id, ret, err);
 }
 
+/* A frame that has no number yet. */
+static enum err add_kind(struct reading *r, const struct blob_frame *from, uint32_t *ret,
+                         struct error *err)
+{
+    struct weighed_frame frame = {.function = NULL};
+    enum err rc = name_text(&r->names, from->function, &frame.function, err);
+    if (!rc)
+        rc = name_or_null(r, from->image, &frame.image, err);
+    if (!rc)
+        rc = name_or_null(r, from->file, &frame.file, err);
+    if (!rc && !frame_kinds_add(&r->kinds, from, &frame, ret))
+        rc = error_set(err, ERR_NO_MEMORY, "no memory for frames");
+    return rc;
+}
+
 /* Names alone, as nearly all stacks have them. */
 static enum err quick_frames(struct reading *r, const void *data, size_t len,
                              struct weighed_stack *s, bool *ret_whole, struct error *err)
 {
     size_t count = 0;
-    enum err rc = frames_blob_walk(data, len, r->blob, r->room, &count, ret_whole, err);
-    for (size_t i = 0; i < count && *ret_whole && !rc; i++) {
-        const struct blob_frame *from = &r->blob[i];
-        struct weighed_frame *to = &r->frames[i];
-        to->in_app = from->in_app;
-        to->lasting = true;
-        rc = name_text(&r->names, from->function, &to->function, err);
-        if (!rc)
-            rc = name_or_null(r, from->image, &to->image, err);
-        if (!rc)
-            rc = name_or_null(r, from->file, &to->file, err);
+    enum err rc = frames_blob_walk(data, len, r->blob, QUICK_FRAMES, &count, ret_whole, err);
+    if (rc || !*ret_whole)
+        return rc;
+    if (r->kinds.count + 2 * count > FRAME_KINDS_MAX) {
+        frame_kinds_reset(&r->kinds);
+        r->epoch++;
     }
-    s->frames = r->frames;
+    for (size_t i = 0; i < count && !rc; i++) {
+        if (!frame_kinds_find(&r->kinds, &r->blob[i], &r->numbers[i]))
+            rc = add_kind(r, &r->blob[i], &r->numbers[i], err);
+    }
     s->frame_count = count;
+    s->numbers = r->numbers;
+    s->kinds = r->kinds.frames;
+    s->kind_count = r->kinds.count;
+    s->epoch = r->epoch;
     return rc;
 }
 
@@ -334,20 +353,20 @@ static enum err read_frames(struct sqlite_reader *r, const struct stack_weights 
                             void *ctx, struct error *err)
 {
     struct reading reading = {.names = {.reader = r, .arena = arena},
-                              .room = QUICK_FRAMES,
                               .weights = w,
                               .filter_count = filter_count,
                               .visit = visit,
                               .ctx = ctx};
     arena_init(&reading.scratch, STACK_BYTES);
     reading.blob = calloc(QUICK_FRAMES, sizeof(*reading.blob));
-    reading.frames = calloc(QUICK_FRAMES, sizeof(*reading.frames));
-    enum err rc = reading.blob && reading.frames
+    reading.numbers = calloc(QUICK_FRAMES, sizeof(*reading.numbers));
+    enum err rc = reading.blob && reading.numbers
                       ? visit_all(&reading, err)
                       : error_set(err, ERR_NO_MEMORY, "no memory for frames");
     arena_done(&reading.scratch);
     free(reading.blob);
-    free(reading.frames);
+    free(reading.numbers);
+    frame_kinds_done(&reading.kinds);
     free(reading.names.texts);
     return rc;
 }

@@ -122,7 +122,6 @@ static struct weighed_frame frame_of(const struct resolved_frame *r, const struc
     if (f) {
         out.function = f->function;
         out.file = f->file;
-        out.lasting = r->status == FRAME_RESOLVED;
     } else {
         out.image_kind = r->raw.image_kind;
         out.image_id = r->image;

@@ -7,8 +7,7 @@
  * Invariants: a node's value is the sum of the weights of all stacks that go through it, so the
  * root's is the sum of all. Whatever the order in which stacks come, the tree, once sorted, is the
  * same: children by weight, ties by name and image. What does not fit into the memory given is
- * ERR_LIMIT; call_tree_fold() makes room, and whatever it folds keeps its weight. Texts longer than
- * CALL_TREE_TEXT_MAX are cut: what is the same up to there is the same function.
+ * ERR_LIMIT; call_tree_fold() makes room, and whatever it folds keeps its weight.
  *
  * Threads: one owner. Memory: call_tree_new/call_tree_free; names are copied.
  */
@@ -20,39 +19,11 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "server/analysis/call_functions.h"
 
-#define CALL_TREE_WEIGHTS  2 /* to compare two sets of stacks */
-#define CALL_TREE_NONE     UINT32_MAX
-#define CALL_TREE_TEXT_MAX 512 /* bytes of a name, an image or a file, without "..." */
-#define CALL_TREE_OTHER    "(other)"
-
-/* A frame as it is added. */
-struct call_frame {
-    const char *function; /* not NULL */
-    const char *image;    /* NULL: not known */
-    const char *file;     /* NULL */
-    bool in_app;
-    bool
-        lasting; /* function and image stay where they are until call_tree_free: an equal pointer is
-                     an equal name */
-};
-
-/* What nodes are of. */
-struct call_function {
-    const char *name;
-    const char *image; /* NULL */
-    const char *file;  /* NULL; of several the first in the alphabet */
-    bool in_app;
-};
-
-struct call_node {
-    uint32_t function; /* index; the root's is CALL_TREE_NONE */
-    uint32_t parent;   /* of nodes: indexes, or CALL_TREE_NONE */
-    uint32_t first_child;
-    uint32_t next;
-    uint32_t child_count;
-    int64_t value[CALL_TREE_WEIGHTS]; /* callees included */
-};
+#define CALL_TREE_WEIGHTS 2 /* to compare two sets of stacks */
+#define CALL_TREE_NONE    UINT32_MAX
+#define CALL_TREE_OTHER   "(other)"
 
 struct call_tree;
 
@@ -60,8 +31,11 @@ struct call_tree;
 struct call_tree *call_tree_new(size_t max_bytes);
 void call_tree_free(struct call_tree *t);
 
-/* Innermost first. */
-enum err call_tree_add(struct call_tree *t, const struct call_frame *frames, size_t count,
+/* The number of a frame's function. It is true until something is folded. */
+enum err call_tree_function(struct call_tree *t, const struct call_frame *frame, uint32_t *ret,
+                            struct error *err);
+/* A stack by the numbers of its functions, innermost first; whole, or not at all. */
+enum err call_tree_add(struct call_tree *t, const uint32_t *functions, size_t count,
                        const int64_t weights[CALL_TREE_WEIGHTS], struct error *err);
 /* Puts children in order. */
 enum err call_tree_sort(struct call_tree *t, struct error *err);
@@ -70,13 +44,27 @@ enum err call_tree_sort(struct call_tree *t, struct error *err);
  * that of call_tree_sort. True in *ret_folded: something was folded. */
 enum err call_tree_fold(struct call_tree *t, size_t max_nodes, bool *ret_folded, struct error *err);
 
-/* Node 0 is the root. */
-const struct call_node *call_tree_nodes(const struct call_tree *t, size_t *ret_count);
+size_t call_tree_count(const struct call_tree *t); /* of nodes, the root is one */
+int64_t call_tree_total(const struct call_tree *t, size_t weight);
 const struct call_function *call_tree_functions(const struct call_tree *t, size_t *ret_count);
+
+/* Where a walk stands. A tree that was sorted is walked depth first, callees before what is beside
+ * their caller:
+ *
+ *     call_tree_root(t, &n);
+ *     do ... while (call_tree_next(t, &n, &up)); */
+struct call_node {
+    uint32_t function;                /* of call_tree_functions(); the root's is CALL_TREE_NONE */
+    int64_t value[CALL_TREE_WEIGHTS]; /* callees included */
+    uint32_t run, at;                 /* the tree's own */
+};
+void call_tree_root(const struct call_tree *t, struct call_node *ret);
+/* False behind the last one. `ret_up`: how many levels were left for it (0: it is a callee of the
+ * one before). */
+bool call_tree_next(const struct call_tree *t, struct call_node *n, size_t *ret_up);
+/* The same without the callees. */
+bool call_tree_next_outside(const struct call_tree *t, struct call_node *n, size_t *ret_up);
 /* What a node weighs without its callees. */
-int64_t call_tree_self(const struct call_tree *t, uint32_t node, size_t weight);
-/* The node after `node` in depth-first order, its callees first; CALL_TREE_NONE at the end.
- * `ret_up`: how many levels were left for it (0: it is a callee of `node`). */
-uint32_t call_tree_next(const struct call_tree *t, uint32_t node, size_t *ret_up);
+int64_t call_tree_self(const struct call_tree *t, const struct call_node *n, size_t weight);
 
 #endif

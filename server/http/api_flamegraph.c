@@ -19,8 +19,11 @@ struct flamegraph {
     bool by_time;
     bool truncated;
     size_t stacks;
-    struct call_frame *frames; /* of the stack at hand; on the heap: names may fill the arena */
-    size_t frame_room;
+    uint32_t *path; /* functions of the stack at hand; on the heap: names may fill the arena */
+    size_t path_room;
+    uint32_t *kinds; /* functions by the numbers of frames; CALL_TREE_NONE: not yet */
+    size_t kind_room;
+    uint32_t epoch; /* of the numbers */
 };
 
 /* --- frames ----------------------------------------------------------------------------------- */
@@ -35,20 +38,76 @@ static const char *make_name(struct flamegraph *g, const struct weighed_frame *f
                         f->image ? f->image : uuid_format(&f->image_id, uuid), f->offset);
 }
 
-/* A tree that is full is folded, to half of its nodes, until the stack fits. */
-static enum err add_to_tree(struct flamegraph *g, size_t count, const int64_t *weights,
+static enum err function_of(struct flamegraph *g, const struct weighed_frame *f, uint32_t *ret,
                             struct error *err)
 {
-    enum err rc = call_tree_add(g->tree, g->frames, count, weights, err);
-    size_t nodes, left;
-    (void)call_tree_nodes(g->tree, &nodes);
-    for (bool folded = true; rc == ERR_LIMIT && folded; nodes = left) {
+    const struct call_frame frame = {.function = f->function ? f->function : make_name(g, f),
+                                     .image = f->image,
+                                     .file = f->file,
+                                     .in_app = f->in_app};
+    if (!frame.function)
+        return error_set(err, ERR_LIMIT, "the names of a stack take too much memory");
+    return call_tree_function(g->tree, &frame, ret, err);
+}
+
+static void forget_kinds(struct flamegraph *g)
+{
+    if (g->kind_room)
+        memset(g->kinds, 0xff, g->kind_room * sizeof(*g->kinds));
+}
+
+/* Room for what the frames of the stack are in the tree. */
+static enum err make_room(struct flamegraph *g, const struct weighed_stack *s, struct error *err)
+{
+    const size_t known = g->kind_room;
+    uint32_t *path = vec_grown(g->path, &g->path_room, s->frame_count + 1, sizeof(*path));
+    g->path = path ? path : g->path;
+    uint32_t *kinds = vec_grown(g->kinds, &g->kind_room, s->kind_count + 1, sizeof(*kinds));
+    g->kinds = kinds ? kinds : g->kinds;
+    if (!path || !kinds)
+        return error_set(err, ERR_NO_MEMORY, "no memory for the frames of a stack");
+    if (g->kind_room > known)
+        memset(g->kinds + known, 0xff, (g->kind_room - known) * sizeof(*g->kinds));
+    if (g->epoch != s->epoch)
+        forget_kinds(g);
+    g->epoch = s->epoch;
+    return ERR_OK;
+}
+
+/* Outermost first: so functions are numbered. */
+static enum err find_path(struct flamegraph *g, const struct weighed_stack *s, struct error *err)
+{
+    enum err rc = ERR_OK;
+    for (size_t i = s->frame_count; i-- > 0 && rc == ERR_OK;) {
+        uint32_t *kind = s->frames ? &g->path[i] : &g->kinds[s->numbers[i]];
+        if (s->frames || *kind == CALL_TREE_NONE)
+            rc = function_of(g, weighed_frame_at(s, i), kind, err);
+        g->path[i] = *kind;
+    }
+    return rc;
+}
+
+static enum err try_stack(struct flamegraph *g, const struct weighed_stack *s,
+                          const int64_t *weights, struct error *err)
+{
+    arena_reset(&g->scratch);
+    enum err rc = find_path(g, s, err);
+    return rc == ERR_OK ? call_tree_add(g->tree, g->path, s->frame_count, weights, err) : rc;
+}
+
+/* A tree that is full is folded, to half of its nodes, until the stack fits. */
+static enum err add_to_tree(struct flamegraph *g, const struct weighed_stack *s,
+                            const int64_t *weights, struct error *err)
+{
+    enum err rc = try_stack(g, s, weights, err);
+    for (bool folded = true; rc == ERR_LIMIT && folded;) {
+        const size_t nodes = call_tree_count(g->tree);
         rc = call_tree_fold(g->tree, nodes / 2, &folded, err);
-        (void)call_tree_nodes(g->tree, &left);
-        folded = folded && left < nodes;
+        forget_kinds(g);
+        folded = folded && call_tree_count(g->tree) < nodes;
         g->truncated |= folded;
         if (rc == ERR_OK)
-            rc = call_tree_add(g->tree, g->frames, count, weights, err);
+            rc = try_stack(g, s, weights, err);
     }
     return rc;
 }
@@ -61,24 +120,9 @@ static enum err add_stack(void *ctx, const struct weighed_stack *s, struct error
         weights[i] = g->by_time ? s->weights[i].stall_ms : s->weights[i].weighted;
     if (weights[0] == 0 && weights[1] == 0)
         return ERR_OK;
-    arena_reset(&g->scratch);
-    struct call_frame *room =
-        vec_grown(g->frames, &g->frame_room, s->frame_count + 1, sizeof(*room));
-    if (!room)
-        return error_set(err, ERR_NO_MEMORY, "no memory for the frames of a stack");
-    g->frames = room;
-    for (size_t i = 0; i < s->frame_count; i++) {
-        const struct weighed_frame *f = &s->frames[i];
-        g->frames[i] = (struct call_frame){.function = f->function ? f->function : make_name(g, f),
-                                           .image = f->image,
-                                           .file = f->file,
-                                           .in_app = f->in_app,
-                                           .lasting = f->lasting};
-        if (!g->frames[i].function)
-            return error_set(err, ERR_LIMIT, "the names of a stack take too much memory");
-    }
+    enum err rc = make_room(g, s, err);
     g->stacks++;
-    return add_to_tree(g, s->frame_count, weights, err);
+    return rc == ERR_OK ? add_to_tree(g, s, weights, err) : rc;
 }
 
 /* --- the question ----------------------------------------------------------------------------- */
@@ -169,7 +213,7 @@ enum err api_get_flamegraph(struct http_request *r, const struct read_tools *too
                             struct error *err)
 {
     static const char *const weights[] = {"count", "time"};
-    struct flamegraph g = {.frames = NULL};
+    struct flamegraph g = {.path = NULL};
     struct breakdown_scope scopes[WEIGHT_FILTERS_MAX];
     struct question q = {.filter_count = 0};
     size_t weight = 0;
@@ -189,6 +233,7 @@ enum err api_get_flamegraph(struct http_request *r, const struct read_tools *too
         rc = draw(r, &g, &q, &scopes[0], err);
     call_tree_free(g.tree);
     arena_done(&g.scratch);
-    free(g.frames);
+    free(g.path);
+    free(g.kinds);
     return rc;
 }

@@ -35,8 +35,7 @@ void flame_put_value(const struct flame *f, struct jout *j, const char *key, int
 
 double flame_share(const struct flame *f, const struct call_node *n, size_t set)
 {
-    size_t count;
-    int64_t total = call_tree_nodes(f->tree, &count)->value[set];
+    const int64_t total = call_tree_total(f->tree, set);
     return total > 0 ? (double)n->value[set] / (double)total : 0;
 }
 
@@ -50,7 +49,6 @@ enum err flame_print(struct flame *f, const struct flame_format *format, struct 
 {
     size_t max = FLAME_NODES_MAX;
     for (;;) {
-        size_t count;
         bool folded;
         enum err rc = call_tree_fold(f->tree, max, &folded, err);
         if (rc != ERR_OK)
@@ -62,7 +60,7 @@ enum err flame_print(struct flame *f, const struct flame_format *format, struct 
             return ERR_OK;
         if (!out->capped)
             return error_set(err, ERR_NO_MEMORY, "no memory for a flame graph");
-        (void)call_tree_nodes(f->tree, &count);
+        const size_t count = call_tree_count(f->tree);
         if (count <= NODES_LEAST)
             return error_set(err, ERR_LIMIT, "the flame graph is too large");
         max = count / 2;

@@ -19,10 +19,11 @@ static int64_t whole(const struct flame *f, int64_t weight)
 }
 
 /* A stack's line, of what the node weighs by itself. `path` is the names so far. */
-static void put_line(const struct flame *f, struct buf *out, const struct buf *path, uint32_t node)
+static void put_line(const struct flame *f, struct buf *out, const struct buf *path,
+                     const struct call_node *n)
 {
-    int64_t self = whole(f, call_tree_self(f->tree, node, 0));
-    int64_t other = f->compare ? whole(f, call_tree_self(f->tree, node, 1)) : 0;
+    int64_t self = whole(f, call_tree_self(f->tree, n, 0));
+    int64_t other = f->compare ? whole(f, call_tree_self(f->tree, n, 1)) : 0;
     if (self <= 0 && other <= 0)
         return;
     if (path->len > 0)
@@ -42,8 +43,8 @@ static void cut_path(struct buf *path, const size_t *ends, size_t depth)
 
 void flame_folded(const struct flame *f, struct buf *out)
 {
-    size_t count, ignored, up, depth = 0, room = 64;
-    const struct call_node *nodes = call_tree_nodes(f->tree, &count);
+    size_t ignored, up, depth = 0, room = 64;
+    struct call_node n;
     const struct call_function *functions = call_tree_functions(f->tree, &ignored);
     size_t *ends = malloc(room * sizeof(*ends)); /* of the path, by depth */
     struct buf path;
@@ -52,8 +53,9 @@ void flame_folded(const struct flame *f, struct buf *out)
         return;
     }
     buf_init(&path, out->limit);
-    put_line(f, out, &path, 0);
-    for (uint32_t n = 0; (n = call_tree_next(f->tree, n, &up)) != CALL_TREE_NONE;) {
+    call_tree_root(f->tree, &n);
+    put_line(f, out, &path, &n);
+    while (call_tree_next(f->tree, &n, &up)) {
         depth -= up;
         cut_path(&path, ends, depth);
         if (depth == room) {
@@ -67,9 +69,9 @@ void flame_folded(const struct flame *f, struct buf *out)
         }
         if (depth > 0)
             buf_putc(&path, ';');
-        put_name(&path, functions[nodes[n].function].name);
+        put_name(&path, functions[n.function].name);
         ends[depth++] = path.len;
-        put_line(f, out, &path, n);
+        put_line(f, out, &path, &n);
         if (out->failed || path.failed)
             break;
     }

@@ -1,22 +1,20 @@
 #include "server/http/flame.h"
 
-static void put_values(const struct flame *f, struct jout *j, uint32_t node,
-                       const struct call_node *n)
+static void put_values(const struct flame *f, struct jout *j, const struct call_node *n)
 {
     flame_put_value(f, j, "value", n->value[0]);
-    flame_put_value(f, j, "self", call_tree_self(f->tree, node, 0));
+    flame_put_value(f, j, "self", call_tree_self(f->tree, n, 0));
     if (!f->compare)
         return;
     flame_put_value(f, j, "compare_value", n->value[1]);
-    flame_put_value(f, j, "compare_self", call_tree_self(f->tree, node, 1));
+    flame_put_value(f, j, "compare_self", call_tree_self(f->tree, n, 1));
     jout_double(j, "delta", flame_delta(f, n));
 }
 
 /* Up to its children, which are left open. */
-static void open_node(const struct flame *f, struct jout *j, uint32_t node)
+static void open_node(const struct flame *f, struct jout *j, const struct call_node *n)
 {
     size_t ignored;
-    const struct call_node *n = &call_tree_nodes(f->tree, &ignored)[node];
     const struct call_function *functions = call_tree_functions(f->tree, &ignored);
     const struct call_function *of = n->function == CALL_TREE_NONE ? NULL : &functions[n->function];
     jout_object(j, NULL);
@@ -24,7 +22,7 @@ static void open_node(const struct flame *f, struct jout *j, uint32_t node)
     jout_string(j, "image", of ? of->image : NULL);
     jout_text(j, "file", of ? of->file : NULL);
     jout_bool(j, "in_app", of && of->in_app);
-    put_values(f, j, node, n);
+    put_values(f, j, n);
     jout_array(j, "children");
 }
 
@@ -40,10 +38,12 @@ static void close_nodes(struct jout *j, size_t count)
 static void put_tree(const struct flame *f, struct jout *j)
 {
     size_t depth = 1, up;
-    open_node(f, j, 0);
-    for (uint32_t n = 0; (n = call_tree_next(f->tree, n, &up)) != CALL_TREE_NONE;) {
+    struct call_node n;
+    call_tree_root(f->tree, &n);
+    open_node(f, j, &n);
+    while (call_tree_next(f->tree, &n, &up)) {
         close_nodes(j, up);
-        open_node(f, j, n);
+        open_node(f, j, &n);
         depth += 1 - up;
         if (j->b->failed)
             return;
@@ -54,8 +54,6 @@ static void put_tree(const struct flame *f, struct jout *j)
 void flame_json(const struct flame *f, struct buf *out)
 {
     struct jout j;
-    size_t count;
-    const struct call_node *root = call_tree_nodes(f->tree, &count);
     jout_init(&j, out);
     jout_object(&j, NULL);
     jout_string(&j, "weight", f->by_time ? "time" : "count");
@@ -63,13 +61,13 @@ void flame_json(const struct flame *f, struct buf *out)
     jout_string(&j, "source", f->scope.source);
     jout_time(&j, "since", f->scope.since_ms);
     jout_uint(&j, "stacks", f->stacks);
-    jout_uint(&j, "nodes", count - 1);
+    jout_uint(&j, "nodes", call_tree_count(f->tree) - 1);
     jout_bool(&j, "truncated", f->truncated);
-    flame_put_value(f, &j, "total", root->value[0]);
+    flame_put_value(f, &j, "total", call_tree_total(f->tree, 0));
     if (f->compare) {
         jout_string(&j, "version", f->version[0]);
         jout_string(&j, "compare_version", f->version[1]);
-        flame_put_value(f, &j, "compare_total", root->value[1]);
+        flame_put_value(f, &j, "compare_total", call_tree_total(f->tree, 1));
     }
     /* The root is the last member: jout's comma state is one. */
     buf_puts(out, ",\"root\":");

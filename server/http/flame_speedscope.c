@@ -19,40 +19,61 @@ static void put_frames(const struct flame *f, struct jout *j)
     jout_end_object(j);
 }
 
-/* The indexes of the frames from the root to `node`. */
-static void put_sample(const struct call_node *nodes, struct jout *j, uint32_t node, uint32_t *path)
+/* Nodes that weigh something by themselves, one after the other. `path`: the functions of the one at
+ * hand, outermost first. */
+struct samples {
+    const struct flame *f;
+    size_t set, depth;
+    uint32_t *path;
+    struct call_node node;
+    int64_t self;
+};
+
+static struct samples samples_of(const struct flame *f, size_t set, uint32_t *path)
 {
-    size_t n = 0;
-    for (; node != 0; node = nodes[node].parent)
-        path[n++] = nodes[node].function;
+    struct samples s = {.f = f, .set = set, .path = path, .self = -1};
+    return s;
+}
+
+static bool next_sample(struct samples *s)
+{
+    size_t up = 0;
+    do {
+        if (s->self < 0)
+            call_tree_root(s->f->tree, &s->node);
+        else if (!call_tree_next(s->f->tree, &s->node, &up))
+            return false;
+        else
+            s->path[(s->depth += 1 - up) - 1] = s->node.function;
+        s->self = call_tree_self(s->f->tree, &s->node, s->set);
+        s->self = s->self > 0 ? s->self : 0;
+    } while (s->self == 0);
+    return true;
+}
+
+static void put_sample(const struct samples *s, struct jout *j)
+{
     jout_array(j, NULL);
-    while (n > 0)
-        jout_uint(j, NULL, path[--n]);
+    for (size_t i = 0; i < s->depth; i++)
+        jout_uint(j, NULL, s->path[i]);
     jout_end_array(j);
 }
 
 static void put_profile(const struct flame *f, struct jout *j, size_t set, uint32_t *path)
 {
-    size_t count;
-    const struct call_node *nodes = call_tree_nodes(f->tree, &count);
     jout_object(j, NULL);
     jout_string(j, "type", "sampled");
     jout_string(j, "name", f->compare ? f->version[set] : f->title);
     jout_string(j, "unit", f->by_time ? "milliseconds" : "none");
     jout_uint(j, "startValue", 0);
-    flame_put_value(f, j, "endValue", nodes[0].value[set]);
+    flame_put_value(f, j, "endValue", call_tree_total(f->tree, set));
     jout_array(j, "samples");
-    for (uint32_t n = 0; n < count && !j->b->failed; n++) {
-        if (call_tree_self(f->tree, n, set) > 0)
-            put_sample(nodes, j, n, path);
-    }
+    for (struct samples s = samples_of(f, set, path); next_sample(&s) && !j->b->failed;)
+        put_sample(&s, j);
     jout_end_array(j);
     jout_array(j, "weights");
-    for (uint32_t n = 0; n < count && !j->b->failed; n++) {
-        int64_t self = call_tree_self(f->tree, n, set);
-        if (self > 0)
-            flame_put_value(f, j, NULL, self);
-    }
+    for (struct samples s = samples_of(f, set, path); next_sample(&s) && !j->b->failed;)
+        flame_put_value(f, j, NULL, s.self);
     jout_end_array(j);
     jout_end_object(j);
 }
@@ -60,9 +81,8 @@ static void put_profile(const struct flame *f, struct jout *j, size_t set, uint3
 void flame_speedscope(const struct flame *f, struct buf *out)
 {
     struct jout j;
-    size_t count;
-    (void)call_tree_nodes(f->tree, &count);
-    uint32_t *path = malloc(count * sizeof(*path)); /* no path is longer than all nodes */
+    uint32_t *path =
+        malloc(call_tree_count(f->tree) * sizeof(*path)); /* no path is longer than all nodes */
     if (!path) {
         out->failed = true;
         return;

@@ -138,11 +138,10 @@ static double width_of(const struct flame *f, const struct call_node *n)
     return f->compare ? (share + flame_share(f, n, 1)) / 2 : share;
 }
 
-static void put_node(const struct flame *f, struct buf *b, uint32_t node, size_t depth, double x,
-                     double width)
+static void put_node(const struct flame *f, struct buf *b, const struct call_node *n, size_t depth,
+                     double x, double width)
 {
     size_t ignored;
-    const struct call_node *n = &call_tree_nodes(f->tree, &ignored)[node];
     const struct call_function *of =
         n->function == CALL_TREE_NONE ? NULL : &call_tree_functions(f->tree, &ignored)[n->function];
     size_t y = TOP + depth * ROW;
@@ -160,29 +159,18 @@ static void put_node(const struct flame *f, struct buf *b, uint32_t node, size_t
     buf_puts(b, "</g>\n");
 }
 
-/* The next node that is not inside of `node`. */
-static uint32_t next_outside(const struct call_node *nodes, uint32_t node, size_t *ret_up)
-{
-    *ret_up = 0;
-    for (; node != CALL_TREE_NONE; node = nodes[node].parent) {
-        (*ret_up)++;
-        if (nodes[node].next != CALL_TREE_NONE)
-            return nodes[node].next;
-    }
-    return CALL_TREE_NONE;
-}
-
 /* Draws the nodes that are wide enough; how deep they go. Without memory: 0. */
 static size_t put_nodes(const struct flame *f, struct buf *b)
 {
-    size_t count, up = 0, depth = 0, deepest = 0, room = 64;
-    const struct call_node *nodes = call_tree_nodes(f->tree, &count);
+    size_t up = 0, depth = 0, deepest = 0, room = 64;
     double *free_from = calloc(room, sizeof(*free_from)); /* by depth: where the next one begins */
-    uint32_t n = 0;
+    struct call_node n;
+    bool more = true;
     if (!free_from)
         return 0;
-    while (n != CALL_TREE_NONE && !b->failed) {
-        double width = n ? width_of(f, &nodes[n]) : 1;
+    call_tree_root(f->tree, &n);
+    while (more && !b->failed) {
+        double width = n.function == CALL_TREE_NONE ? 1 : width_of(f, &n);
         bool drawn = width >= FLAME_WIDTH_MIN;
         if (depth + 2 > room) {
             double *larger = realloc(free_from, 2 * room * sizeof(*free_from));
@@ -194,12 +182,12 @@ static size_t put_nodes(const struct flame *f, struct buf *b)
             room *= 2;
         }
         if (drawn) {
-            put_node(f, b, n, depth, free_from[depth], width);
+            put_node(f, b, &n, depth, free_from[depth], width);
             free_from[depth + 1] = free_from[depth];
             deepest = depth + 1 > deepest ? depth + 1 : deepest;
         }
         free_from[depth] += width;
-        n = drawn ? call_tree_next(f->tree, n, &up) : next_outside(nodes, n, &up);
+        more = (drawn ? call_tree_next : call_tree_next_outside)(f->tree, &n, &up);
         depth += 1 - up;
     }
     free(free_from);
@@ -208,8 +196,8 @@ static size_t put_nodes(const struct flame *f, struct buf *b)
 
 static void put_head(const struct flame *f, struct buf *b, size_t height)
 {
-    size_t count;
-    const struct call_node *root = call_tree_nodes(f->tree, &count);
+    struct call_node root;
+    call_tree_root(f->tree, &root);
     buf_printf(b,
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%%\" viewBox=\"0 0 %d %zu\" "
                "preserveAspectRatio=\"xMinYMin meet\">\n<title>",
@@ -220,12 +208,12 @@ static void put_head(const struct flame *f, struct buf *b, size_t height)
     buf_puts(b, "</style>\n<text class=\"head\" x=\"3\" y=\"18\">");
     put_fitting(b, f->title, WIDTH / 1.3);
     buf_puts(b, "</text>\n<text class=\"dim\" x=\"3\" y=\"36\">");
-    put_share(f, b, root, 0);
+    put_share(f, b, &root, 0);
     if (f->compare) {
         buf_puts(b, " of ");
         put_text(b, f->version[0]);
         buf_puts(b, ", compared with ");
-        put_value(f, b, root->value[1]);
+        put_value(f, b, root.value[1]);
         buf_puts(b, " of ");
         put_text(b, f->version[1]);
         buf_puts(b, ": red takes a larger share than there, blue a smaller one");

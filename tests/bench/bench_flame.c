@@ -1,11 +1,12 @@
 /*
  * bench_flame - flame graphs over many distinct stacks (P13): from the database to the tree.
  *
- * usage: bench_flame [STACKS [ROUNDS]]
+ * usage: bench_flame [STACKS [ROUNDS [FILE]]]
  *
  * Stacks of 40 frames: a dozen outer ones that all have, then a walk through a graph of 20,000
  * functions in which some calls are taken more often than others. Prints the CPU time of the quickest
- * round, whole and for reading alone, and the tree's size.
+ * round, whole, for reading alone, and with what follows until it is sent (folded, as JSON), and the
+ * tree's size. FILE is kept, and read as it is when it is there already.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "server/analysis/call_tree.h"
+#include "server/http/flame.h"
 #include "storage/read_stack_weights.h"
 #include "storage/storage.h"
 
@@ -27,14 +29,18 @@
 #define NOW        ((int64_t)1767225600000)
 #define OP_LIMIT   ((size_t)64 << 20)
 #define TREE_BYTES ((size_t)1 << 30)
+#define SENT_BYTES ((size_t)256 << 20)
 
 struct bench {
     struct storage *storage;
     struct storage_reader *reader;
     uint64_t random;
     char dir[64];
-    char path[96];
+    char path[256];
 };
+
+/* How far a flame graph is taken. */
+enum until { UNTIL_READ, UNTIL_TREE, UNTIL_SENT };
 
 static void die(const char *what, const struct error *err)
 {
@@ -197,25 +203,27 @@ static void resolve(struct bench *b)
 struct merge {
     struct call_tree *tree; /* NULL: reading alone */
     size_t stacks;
+    uint32_t *functions; /* by kinds of frames; CALL_TREE_NONE: not yet */
 };
 
 static enum err take(void *ctx, const struct weighed_stack *s, struct error *err)
 {
     struct merge *m = ctx;
-    struct call_frame frames[FRAMES];
+    uint32_t path[FRAMES];
     const int64_t weights[CALL_TREE_WEIGHTS] = {s->weights[0].stall_ms, 0};
     m->stacks++;
     if (!m->tree)
         return ERR_OK;
-    for (size_t i = 0; i < s->frame_count; i++) {
-        const struct weighed_frame *f = &s->frames[i];
-        frames[i] = (struct call_frame){.function = f->function,
-                                        .image = f->image,
-                                        .file = f->file,
-                                        .in_app = f->in_app,
-                                        .lasting = true};
+    for (size_t i = s->frame_count; i-- > 0;) {
+        const struct weighed_frame *f = &s->kinds[s->numbers[i]];
+        const struct call_frame frame = {
+            .function = f->function, .image = f->image, .file = f->file, .in_app = f->in_app};
+        uint32_t *function = &m->functions[s->numbers[i]];
+        if (*function == CALL_TREE_NONE && call_tree_function(m->tree, &frame, function, err))
+            return err->code;
+        path[i] = *function;
     }
-    return call_tree_add(m->tree, frames, s->frame_count, weights, err);
+    return call_tree_add(m->tree, path, s->frame_count, weights, err);
 }
 
 /* A machine that others use, too, tells nothing by the clock on the wall. */
@@ -226,11 +234,24 @@ static int64_t cpu_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static void print_json(struct call_tree *tree, size_t stacks, const struct breakdown_scope *scope)
+{
+    struct flame flame = {.tree = tree, .by_time = true, .stacks = stacks, .scope = *scope};
+    struct error err = {0};
+    struct buf out;
+    buf_init(&out, SENT_BYTES);
+    if (flame_print(&flame, &FLAME_FORMATS[0], &out, &err))
+        die("JSON", &err);
+    buf_done(&out);
+}
+
 /* Milliseconds of one flame graph; its nodes. */
-static double once(struct bench *b, bool tree, const char *build, size_t *ret_stacks,
+static double once(struct bench *b, enum until until, const char *build, size_t *ret_stacks,
                    size_t *ret_nodes)
 {
-    struct merge m = {.tree = tree ? call_tree_new(TREE_BYTES) : NULL};
+    static uint32_t functions[FUNCTIONS * 4];
+    struct merge m = {.tree = until >= UNTIL_TREE ? call_tree_new(TREE_BYTES) : NULL,
+                      .functions = functions};
     struct breakdown_scope scope;
     struct read_filter f;
     struct error err = {0};
@@ -238,25 +259,28 @@ static double once(struct bench *b, bool tree, const char *build, size_t *ret_st
     arena_init(&arena, (size_t)256 << 20);
     read_filter_init(&f);
     f.build = build;
+    memset(functions, 0xff, sizeof(functions));
     int64_t start = cpu_ns();
     if (read_stack_weights(b->reader, 0, &f, 1, &arena, take, &m, &scope, &err) ||
-        (tree && call_tree_sort(m.tree, &err)))
+        (m.tree && call_tree_sort(m.tree, &err)))
         die("flame graph", &err);
+    if (until == UNTIL_SENT)
+        print_json(m.tree, m.stacks, &scope);
     double ms = (double)(cpu_ns() - start) / 1e6;
     *ret_stacks = m.stacks;
-    if (tree)
-        (void)call_tree_nodes(m.tree, ret_nodes);
+    if (m.tree)
+        *ret_nodes = call_tree_count(m.tree);
     call_tree_free(m.tree);
     arena_done(&arena);
     return ms;
 }
 
-static double best(struct bench *b, int rounds, bool tree, const char *build, size_t *ret_stacks,
-                   size_t *ret_nodes)
+static double best(struct bench *b, int rounds, enum until until, const char *build,
+                   size_t *ret_stacks, size_t *ret_nodes)
 {
     double least = 0;
     for (int i = 0; i < rounds; i++) {
-        double ms = once(b, tree, build, ret_stacks, ret_nodes);
+        double ms = once(b, until, build, ret_stacks, ret_nodes);
         least = i == 0 || ms < least ? ms : least;
     }
     return least;
@@ -272,7 +296,12 @@ int main(int argc, char **argv)
     snprintf(b.dir, sizeof(b.dir), "/tmp/bench_flame.XXXXXX");
     if (!mkdtemp(b.dir))
         return 1;
-    snprintf(b.path, sizeof(b.path), "%s/bench.db", b.dir);
+    const char *kept = argc > 3 ? argv[3] : NULL;
+    if (kept)
+        snprintf(b.path, sizeof(b.path), "%s", kept);
+    else
+        snprintf(b.path, sizeof(b.path), "%s/bench.db", b.dir);
+    const bool filled = access(b.path, R_OK) == 0;
     const struct storage_options options = {.backend = "sqlite",
                                             .path = b.path,
                                             .busy_ms = 1000,
@@ -282,21 +311,24 @@ int main(int argc, char **argv)
     if (storage_open(&options, &b.storage, &err) || storage_reader_open(b.storage, &b.reader, &err))
         die("open", &err);
     storage_reader_deadline(b.reader, INT64_MAX);
-    write_stacks(&b, want);
-    resolve(&b);
-    double reading = best(&b, rounds, false, NULL, &stacks, &nodes);
-    double whole = best(&b, rounds, true, NULL, &stacks, &nodes);
-    double filtered = best(&b, rounds, true, "7210", &stacks, &nodes);
+    if (!filled) {
+        write_stacks(&b, want);
+        resolve(&b);
+    }
+    double reading = best(&b, rounds, UNTIL_READ, NULL, &stacks, &nodes);
+    double sent = best(&b, rounds, UNTIL_SENT, NULL, &stacks, &nodes);
+    double whole = best(&b, rounds, UNTIL_TREE, NULL, &stacks, &nodes);
+    double filtered = best(&b, rounds, UNTIL_TREE, "7210", &stacks, &nodes);
     printf(
         "P13  flame graph of %zu stacks, %zu nodes, CPU: %.0f ms (goal 300 for 100,000), %.2f us a "
-        "stack (goal 3), %.2f of them reading; of one build of two %.0f ms\n",
+        "stack (goal 3), %.2f of them reading; of one build of two %.0f ms; as JSON %.0f ms\n",
         stacks, nodes, whole, whole * 1000 / (double)(stacks ? stacks : 1),
-        reading * 1000 / (double)(stacks ? stacks : 1), filtered);
+        reading * 1000 / (double)(stacks ? stacks : 1), filtered, sent);
     storage_reader_close(b.reader);
     storage_close(b.storage);
-    char file[128];
+    char file[sizeof(b.path) + 8];
     static const char *const endings[] = {"", "-wal", "-shm"};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3 && !kept; i++) {
         snprintf(file, sizeof(file), "%s%s", b.path, endings[i]);
         unlink(file);
     }

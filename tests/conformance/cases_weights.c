@@ -11,7 +11,7 @@ static const uint32_t all_images[] = {1, 2, 3, 4};
 static enum err take_other(void *ctx, const struct weighed_stack *stack, struct error *err)
 {
     (void)err;
-    ck_assert_str_eq(stack->frames[0].function, WEIGHT_OTHER_NAME);
+    ck_assert_str_eq(weighed_frame_at(stack, 0)->function, WEIGHT_OTHER_NAME);
     *(int64_t *)ctx += stack->weights[0].weighted;
     return ERR_OK;
 }
@@ -64,8 +64,9 @@ static enum err take(void *ctx, const struct weighed_stack *stack, struct error 
     memcpy(w->of[number_of(w->s, stack)], stack->weights, sizeof(stack->weights));
     w->count++;
     ck_assert_uint_ge(stack->frame_count, 1);
-    w->named += stack->frames[0].function != NULL;
-    ck_assert(stack->frames[0].function || stack->frames[0].offset);
+    const struct weighed_frame *first = weighed_frame_at(stack, 0);
+    w->named += first->function != NULL;
+    ck_assert(first->function || first->offset);
     return ERR_OK;
 }
 

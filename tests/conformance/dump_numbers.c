@@ -93,9 +93,9 @@ static enum err print_weight(void *ctx, const struct weighed_stack *w, struct er
                    (long long)w->weights[i].weighted, (long long)w->weights[i].stall_ms);
     buf_printf(d->out, " %zu\n", w->raw_len);
     for (size_t i = 0; i < w->frame_count; i++) {
-        const struct weighed_frame *f = &w->frames[i];
-        buf_printf(d->out, "    %s %s %s %d%d", dump_text(f->function), dump_text(f->image),
-                   dump_text(f->file), f->in_app, f->lasting);
+        const struct weighed_frame *f = weighed_frame_at(w, i);
+        buf_printf(d->out, "    %s %s %s %d", dump_text(f->function), dump_text(f->image),
+                   dump_text(f->file), f->in_app);
         if (!f->function) {
             buf_printf(d->out, " %d +%llx", f->image_kind, (unsigned long long)f->offset);
             dump_uuid(d, &f->image_id);

@@ -1,5 +1,6 @@
 #include "storage/frames_blob.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/unit.h"
@@ -266,5 +267,111 @@ START_TEST(names_of_devices_are_no_words_of_the_dictionary)
 }
 END_TEST
 
-UNIT_MAIN("frames_blob", given_up_as_a_whole, names_of_devices_are_no_words_of_the_dictionary,
-          comes_back_equal, a_memo_changes_no_byte, damage_is_an_error)
+/* --- numbers alone ------------------------------------------------------------------------------ */
+
+#define WALKED 120
+
+static uint64_t state;
+
+static uint32_t draw(uint32_t below)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(state >> 33) % below;
+}
+
+/* A name that says its own number, of one to four bytes. */
+static const char *numbered(struct arena *arena)
+{
+    return arena_printf(arena, "%u", 1 + draw(1u << (draw(4) * 7 + 7)) % UINT32_MAX);
+}
+
+static enum err number_of(void *ctx, const char *name, int64_t *ret, struct error *e)
+{
+    (void)ctx;
+    (void)e;
+    *ret = strtoll(name, NULL, 10);
+    return ERR_OK;
+}
+
+static void make_many(struct arena *arena, struct resolved_frame frames[WALKED])
+{
+    for (size_t i = 0; i < WALKED; i++) {
+        struct resolved_frame *r = &frames[i];
+        const size_t count = draw(5) ? 1 : 1 + draw(3);
+        struct frame *inside = arena_array(arena, count, sizeof(*inside));
+        *r = (struct resolved_frame){.in_app = draw(2),
+                                     .image_name = draw(4) ? numbered(arena) : NULL,
+                                     .offset = draw(3) ? 0 : (uint64_t)draw(1u << 30) << draw(30),
+                                     .has_function_offset = draw(2),
+                                     .function_offset = draw(1u << 30),
+                                     .frames = inside,
+                                     .frame_count = count};
+        for (size_t k = 0; k < count; k++)
+            inside[k] = (struct frame){.function = numbered(arena),
+                                       .mangled = draw(2) ? numbered(arena) : NULL,
+                                       .file = draw(3) ? numbered(arena) : NULL,
+                                       .line = draw(3) ? draw(1u << 31) : 0};
+    }
+}
+
+static void check_walked(const struct resolved_frame *frames, const struct blob_frame *walked)
+{
+    for (size_t i = 0; i < WALKED; i++) {
+        for (size_t k = 0; k < frames[i].frame_count; k++, walked++) {
+            const struct frame *f = &frames[i].frames[k];
+            const char *image = frames[i].image_name;
+            ck_assert_uint_eq(walked->function, strtoull(f->function, NULL, 10));
+            ck_assert_uint_eq(walked->file, f->file ? strtoull(f->file, NULL, 10) : 0);
+            ck_assert_uint_eq(walked->image, image ? strtoull(image, NULL, 10) : 0);
+            ck_assert_int_eq(walked->in_app, frames[i].in_app);
+        }
+    }
+}
+
+START_TEST(numbers_are_those_that_were_written)
+{
+    static struct resolved_frame frames[WALKED];
+    static struct blob_frame walked[4 * WALKED];
+    struct arena arena;
+    struct buf b;
+    size_t count;
+    bool whole;
+    arena_init(&arena, 1 << 20);
+    buf_init(&b, 1 << 20);
+    for (state = 1; state < 50; state++) {
+        const uint64_t seed = state;
+        const struct resolved_stack s = {frames, WALKED};
+        arena_reset(&arena);
+        buf_clear(&b);
+        make_many(&arena, frames);
+        ck_assert_int_eq(frames_blob_encode(&s, number_of, NULL, NULL, &b, &err), ERR_OK);
+        ck_assert_int_eq(frames_blob_walk(b.data, b.len, walked, 4 * WALKED, &count, &whole, &err),
+                         ERR_OK);
+        ck_assert(whole);
+        check_walked(frames, walked);
+        /* Room for one less, and bytes that are cut off. */
+        ck_assert_int_eq(frames_blob_walk(b.data, b.len, walked, count - 1, &count, &whole, &err),
+                         ERR_OK);
+        ck_assert(!whole);
+        for (size_t len = 1; len < b.len; len += 7) {
+            whole = false;
+            (void)frames_blob_walk(b.data, len, walked, 4 * WALKED, &count, &whole, &err);
+            ck_assert(!whole);
+        }
+        /* A number that takes more than 32 bits. */
+        frames[draw(WALKED)].image_name = "4294967296";
+        buf_clear(&b);
+        ck_assert_int_eq(frames_blob_encode(&s, number_of, NULL, NULL, &b, &err), ERR_OK);
+        ck_assert_int_eq(frames_blob_walk(b.data, b.len, walked, 4 * WALKED, &count, &whole, &err),
+                         ERR_OK);
+        ck_assert(!whole);
+        state = seed;
+    }
+    buf_done(&b);
+    arena_done(&arena);
+}
+END_TEST
+
+UNIT_MAIN("frames_blob", numbers_are_those_that_were_written, given_up_as_a_whole,
+          names_of_devices_are_no_words_of_the_dictionary, comes_back_equal, a_memo_changes_no_byte,
+          damage_is_an_error)
