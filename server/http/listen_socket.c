@@ -25,17 +25,30 @@ static enum err resolve(const char *address, uint16_t port, struct addrinfo **re
               : ERR_OK;
 }
 
-static int bound_socket(const struct addrinfo *ai)
+static int share(int fd, int yes)
 {
-    int one = 1, unsent = UNSENT_BYTES;
+    return setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+}
+
+/* Bound alone it could be bound by others, too, as long as nobody listens. Linux keeps it for one
+ * that listened and does not share any more; shut down, it refuses clients again. */
+static int keep(int fd)
+{
+    return listen(fd, 1) == 0 && shutdown(fd, SHUT_RD) == 0 ? share(fd, 0) : -1;
+}
+
+static int bound_socket(const struct addrinfo *ai, uint16_t port)
+{
+    int unsent = UNSENT_BYTES;
     int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    share(fd, 1);
     /* The accepted sockets inherit it. Without, the kernel keeps megabytes for each client that asks
      * and does not read. */
     setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
-    if (bind(fd, ai->ai_addr, ai->ai_addrlen) == 0)
+    /* A free port would be free again. */
+    if (bind(fd, ai->ai_addr, ai->ai_addrlen) == 0 && (port == 0 || keep(fd) == 0))
         return fd;
     int saved = errno;
     close(fd);
@@ -54,7 +67,7 @@ enum err listen_socket_bind(const char *address, uint16_t port, int *ret, struct
     enum err rc = resolve(or_all(address), port, &list, err);
     if (rc != ERR_OK)
         return rc;
-    int fd = bound_socket(list);
+    int fd = bound_socket(list, port);
     int failed = errno;
     freeaddrinfo(list);
     if (fd < 0)
@@ -71,7 +84,7 @@ enum err listen_socket_open(int fd, uint16_t *ret_port, struct error *err)
         return error_errno(err, errno, "cannot find out the port");
     *ret_port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
                                                   : ((struct sockaddr_in *)&bound)->sin_port);
-    return listen(fd, BACKLOG) == 0
+    return share(fd, 1) == 0 && listen(fd, BACKLOG) == 0
                ? ERR_OK
                : error_errno(err, errno, "cannot listen on port %u", (unsigned)*ret_port);
 }

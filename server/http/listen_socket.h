@@ -5,7 +5,8 @@
  * checks a configuration, without taking it.
  *
  * Invariants: a bound socket that does not listen refuses connections: nobody waits for a daemon that
- * is not ready. Errors name address and port.
+ * is not ready. A port that was named is nobody else's from then on; a free one could be taken by who
+ * names it before it is open. Errors name address and port.
  *
  * Threads: any. Memory: a descriptor, the caller's to close.
  */
