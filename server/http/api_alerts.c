@@ -220,7 +220,10 @@ void api_put_alerts(struct http_request *r)
         return;
     a->expected_revision = -1;
     fields_int(&f, body, "", "revision", 0, INT64_MAX, &a->expected_revision);
-    /* All of them are replaced: none may be forgotten by accident. */
+    /* All of them are replaced: none may be forgotten by accident, as by who sends back a GET. */
+    if (!f.failed && fields_get(body, "refused"))
+        fields_refuse(&f, "says that stored rules are not used; without it they are replaced",
+                      "refused");
     for (size_t i = 0; i < sizeof(NEEDED) / sizeof(NEEDED[0]); i++) {
         if (!f.failed && !fields_get(body, NEEDED[i]))
             fields_refuse(&f, "is missing (an empty array is none)", "%s", NEEDED[i]);

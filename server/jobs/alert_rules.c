@@ -282,8 +282,8 @@ static bool read_rule(struct reading *r, json_t *json, size_t i)
 
 static bool read_all(struct reading *r, json_t *root)
 {
-    static const char *const members[] = {"revision",   "targets",    "owners",  "rules",
-                                          "updated_at", "updated_by", "refused", NULL};
+    static const char *const members[] = {"revision",   "targets",    "owners", "rules",
+                                          "updated_at", "updated_by", NULL};
     struct alert_rules *out = r->out;
     if (!only(r, root, "", members))
         return false;

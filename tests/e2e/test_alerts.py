@@ -377,7 +377,9 @@ def stored_by_older_versions():
         assert 'targets[0].url' in now['refused'] and now['targets'] == [], now
         call(d, 'POST', '/v1/alerts/test', {}, 409)
         wait_for(lambda: 'the stored rules cannot be used' in d.log.read_text())
-        assert 'refused' not in call(d, 'PUT', '/v1/alerts', {**rules(receiver), 'refused': now['refused']})
+        call(d, 'PUT', '/v1/alerts', now, 422)  # as GET gave it: would have left no rules
+        assert d.get('/v1/alerts') == now
+        assert 'refused' not in call(d, 'PUT', '/v1/alerts', rules(receiver))
         assert 'refused' not in d.get('/v1/alerts')
         call(d, 'POST', '/v1/alerts/test', {}, 202)
 
