@@ -113,7 +113,8 @@ static void insert(struct seen_list *list, struct seen_item item)
         memmove(list->items, list->items + list->at, list->count * sizeof(item));
         list->at = 0;
     } else if (list->count == SEEN_ITEMS) {
-        list->limit = list->items[--list->count].key;
+        const int64_t last = list->items[--list->count].key;
+        list->limit = last < list->limit ? last : list->limit;
     }
     if (item.key > list->limit)
         return;

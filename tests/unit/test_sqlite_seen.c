@@ -146,4 +146,28 @@ START_TEST(what_is_not_told_is_forgotten)
 }
 END_TEST
 
-UNIT_MAIN("sqlite_seen", answers_are_those_of_the_stacks, what_is_not_told_is_forgotten)
+/* A list that is full has to forget one for it; what reports have hidden stays hidden. */
+START_TEST(a_stack_that_comes_uncovers_nothing)
+{
+    struct suite suite;
+    suite_open(&suite, "sqlite");
+    struct sqlite_storage *s = sqlite_of(suite.storage);
+    fill(s);
+    run_sql(s, "UPDATE stacks SET cluster_id = 78 WHERE id = 3000");
+    check(s);
+    report(s, 100); /* a stack that is not among the first */
+    run_sql(s, "UPDATE stacks SET cluster_id = 77, first_seen_ms = 50 WHERE id = 3000");
+    sqlite_seen_stack(s, CLUSTER, 3000, 50,
+                      number(s, "SELECT last_seen_ms FROM stacks WHERE id = 3000"));
+    check(s);
+    run_sql(s, "UPDATE stacks SET cluster_id = 78 WHERE cluster_id = 77 AND first_seen_ms < 100");
+    check(s);
+    run_sql(s, "UPDATE stacks SET cluster_id = 78 WHERE cluster_id = 77 AND first_seen_ms = 100 "
+               "AND id <> (SELECT max(id) FROM stacks WHERE cluster_id = 77)");
+    check(s);
+    suite_close(&suite);
+}
+END_TEST
+
+UNIT_MAIN("sqlite_seen", answers_are_those_of_the_stacks, what_is_not_told_is_forgotten,
+          a_stack_that_comes_uncovers_nothing)
