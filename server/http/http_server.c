@@ -350,14 +350,14 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **s
 {
     struct http_server *s = cls;
     bool started = code == MHD_CONNECTION_NOTIFY_STARTED;
+    /* One answer at a time: what is asked for next may stand in the same place. */
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    const union MHD_ConnectionInfo *session =
         started && s->tls ? MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION)
                           : NULL;
+    if (info)
+        tls_watch(info->tls_session);
+    info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     metrics_add(s->door->services.metrics, METRIC_CONNECTIONS, started ? 1 : -1);
-    if (session)
-        tls_watch(session->tls_session);
     if (started && info) {
         *socket_ctx = http_slots_open(s->door->slots, info->connect_fd, clock_mono_ms());
     } else {
