@@ -111,8 +111,7 @@ const char *config_check_address(const char *value)
     for (const char *p = value; *p; p++) {
         if (!isalnum((unsigned char)*p) && !strchr(".-_", *p))
             return "an IP address or a host's name is wanted; the port is a key of its own, and "
-                   "IPv6 "
-                   "has no brackets here";
+                   "IPv6 has no brackets here";
     }
     return NULL;
 }

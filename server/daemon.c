@@ -3,9 +3,9 @@
  *
  * Order of start; a stop is the exact reverse, with two steps before it:
  *
- *   port (bound, nobody is let in yet), folder and lock, rules, metrics, files, database, quotas, stored state, index cache,
- *   writer, first admin token, resolver, findings, indexer, notifier, alerts, housekeeping, epochs,
- *   backups, readers, spooler, door, port file
+ *   port (bound, nobody is let in yet), folder and lock, rules, metrics, files, database, quotas,
+ *   stored state, index cache, writer, first admin token, resolver, findings, indexer, notifier,
+ *   alerts, housekeeping, epochs, backups, readers, spooler, door, port file
  *
  * Stop: the door's readiness goes off (quiesce); the indexer ends its child and answers those who
  * wait for an upload, so that no request waits for minutes; the door stops, while everything that its

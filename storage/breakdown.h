@@ -4,8 +4,8 @@
  * Purpose: shared by the backends: rows come in with numbers for values, go out as texts, largest
  * first, with shares.
  *
- * Invariants: a value that was used without a report is a row of zeros. Values of equal text are one row (a device model of two archs, a version of two
- * builds); ties are in the order of their texts.
+ * Invariants: a value that was used without a report is a row of zeros. Values of equal text are one
+ * row (a device model of two archs, a version of two builds); ties are in the order of their texts.
  *
  * Threads: one owner. Memory: breakdown_init/breakdown_done; results in the arena.
  */

@@ -45,8 +45,8 @@ enum err frames_blob_decode(const struct raw_stack *raw, const void *data, size_
 
 /* The frames as numbers of names, innermost first, for who wants many stacks and nothing else of
  * them: 0 where there is none. *ret_whole: false when that is not all there is to tell (a frame
- * without a name, or with one that a device gave, or a number beyond 32 bits): then they are to be decoded. More than
- * `max` frames are not whole either. */
+ * without a name, or with one that a device gave, or a number beyond 32 bits): then they are to be
+ * decoded. More than `max` frames are not whole either. */
 struct blob_frame {
     uint32_t function, file, image;
     bool in_app;

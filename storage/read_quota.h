@@ -28,7 +28,8 @@ enum err read_quotas(struct storage_reader *r, struct arena *arena, struct quota
 enum err read_app_names(struct storage_reader *r, struct arena *arena, const char ***ret,
                         size_t *ret_count, struct error *err);
 
-/* What the caps of new stacks (stack_budget.h) and new pairs of values did on a day; of all apps when NULL. */
+/* What the caps of new stacks (stack_budget.h) and new pairs of values did on a day; of all apps
+ * when NULL. */
 struct new_stacks_row {
     uint64_t added;         /* stacks */
     uint64_t dropped;       /* reports that came without one, or some, of theirs */

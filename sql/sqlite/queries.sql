@@ -657,9 +657,9 @@ GROUP BY d.id ORDER BY max(c.day) DESC, d.value DESC, d.value2 DESC LIMIT ?3;
 
 -- Filters by the rows of `reports r`, `counters c`, `week_devices c` and `week_pages c`; by the cluster of
 -- `stacks s` (?13 category, ?14 state).
--- fragment: filter_reports
+-- fragment: filter_values
     AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
-    AND (?10 IS NULL OR r.duration_ms >= ?10) AND r.id >= ?11
+    AND (?10 IS NULL OR r.duration_ms >= ?10)
     AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
         -- include: dict_of_apps
         AND kind = 1 AND (?2 IS NULL OR value = ?2) AND (?3 IS NULL OR value2 = ?3)))
@@ -672,6 +672,10 @@ GROUP BY d.id ORDER BY max(c.day) DESC, d.value DESC, d.value2 DESC LIMIT ?3;
     AND (?6 IS NULL OR r.page_id IN (
         -- include: dict_of_apps
         AND kind = 4 AND value = ?6))
+
+-- fragment: filter_reports
+    AND r.id >= ?11
+    -- include: filter_values
 
 -- fragment: filter_counters
     AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)

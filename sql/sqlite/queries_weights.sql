@@ -82,20 +82,7 @@ FROM samples sa CROSS JOIN reports r ON r.id = sa.report_id CROSS JOIN stacks s 
 WHERE sa.report_id >= ?11 AND s.state <> 2 AND r.duration_ms > 0
     AND (?1 IS NULL OR s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1))
     -- include: filter_clusters
-    AND r.time_ms >= ?8 AND r.time_ms < ?9 AND (?7 IS NULL OR r.flags & 7 = ?7)
-    AND (?10 IS NULL OR r.duration_ms >= ?10)
-    AND ((?2 IS NULL AND ?3 IS NULL) OR r.build_id IN (
-        -- include: dict_of_apps
-        AND kind = 1 AND (?2 IS NULL OR value = ?2) AND (?3 IS NULL OR value2 = ?3)))
-    AND (?4 IS NULL OR r.device_id IN (
-        -- include: dict_of_apps
-        AND kind = 2 AND value = ?4))
-    AND (?5 IS NULL OR r.os_id IN (
-        -- include: dict_of_apps
-        AND kind = 3 AND value = ?5))
-    AND (?6 IS NULL OR r.page_id IN (
-        -- include: dict_of_apps
-        AND kind = 4 AND value = ?6));
+    -- include: filter_values;
 
 -- Frames of stacks from one id to another.
 -- name: weights_stacks
