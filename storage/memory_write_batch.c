@@ -172,14 +172,13 @@ static enum err map_values(struct batch *w, struct op_report *r, struct error *e
     return rc;
 }
 
-/* As sqlite_pairs.h says. */
+/* As sqlite_pairs.h says. `value2` goes with the value. */
 static enum err cap_pair(struct batch *w, enum mem_value_kind kind, enum mem_value_kind of,
-                         const struct op_report *r, const char **value, const char *with,
-                         bool *dropped, struct error *err)
+                         const struct op_report *r, const char **value, const char **value2,
+                         const char *with, bool *dropped, struct error *err)
 {
     struct mem_state *s = w->m->work;
     const int32_t week = figures_week(clock_day(r->time_ms)), today = clock_day(r->received_ms);
-    const char *none = "";
     bool allowed = true;
     for (size_t i = 0; i < s->pairs_count; i++) {
         const struct mem_pair *p = &s->pairs[i];
@@ -191,7 +190,8 @@ static enum err cap_pair(struct batch *w, enum mem_value_kind kind, enum mem_val
     if (!rc && !allowed) {
         *dropped = true;
         *value = MEM_OTHER;
-        rc = value_of(w, of, today, value, &none, err);
+        *value2 = "";
+        rc = value_of(w, of, today, value, value2, err);
     }
     if (rc)
         return rc;
@@ -204,11 +204,12 @@ static enum err cap_pair(struct batch *w, enum mem_value_kind kind, enum mem_val
 
 static enum err cap_pairs(struct batch *w, struct op_report *r, struct error *err)
 {
+    const char *none = "";
     bool dropped = false;
-    enum err rc =
-        cap_pair(w, MEM_PAIR_DEVICE, MEM_DEVICE, r, &r->device, r->os_version, &dropped, err);
+    enum err rc = cap_pair(w, MEM_PAIR_DEVICE, MEM_DEVICE, r, &r->device, &r->arch, r->os_version,
+                           &dropped, err);
     if (!rc)
-        rc = cap_pair(w, MEM_PAIR_PAGE, MEM_PAGE, r, &r->page, r->version, &dropped, err);
+        rc = cap_pair(w, MEM_PAIR_PAGE, MEM_PAGE, r, &r->page, &none, r->version, &dropped, err);
     return rc || !dropped
                ? rc
                : mem_day_add(w->m, w->app, MEM_PAIR_DROPPED, clock_day(r->received_ms), 1, err);

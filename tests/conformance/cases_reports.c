@@ -360,6 +360,11 @@ void suite_report_pairs_are_capped(struct suite *s)
             read_new_stacks(s->reader, SUITE_APP, (int32_t)SUITE_DAY0 + day, &told, &err), ERR_OK);
         ck_assert_uint_eq(told.pairs_dropped, day ? 0 : 300);
     }
+    struct error err;
+    struct report_row last;
+    ck_assert_int_eq(read_report(s->reader, NULL, "0.899", &s->arena, &last, &err), ERR_OK);
+    ck_assert_str_eq(last.device, "(other)");
+    ck_assert_str_eq(last.arch, ""); /* it is the device's */
 }
 
 static void cap_stacks(struct suite *s, uint32_t cap)
