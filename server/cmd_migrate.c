@@ -1,5 +1,4 @@
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "server/cmd.h"
@@ -7,9 +6,18 @@
 #include "server/data_dir.h"
 #include "storage/storage.h"
 
-/* Opens the database, with or without leave to migrate it, and tells its schema's number. */
-static enum err open_database(const struct config *config, const struct data_dir *dir, bool migrate,
-                              int *ret_version, struct error *err)
+static void tell(const struct storage_upgrade *u)
+{
+    if (u->from == 0)
+        printf("a new database, schema %d\n", u->to);
+    else if (u->from == u->to)
+        printf("schema %d, nothing to do\n", u->to);
+    else
+        printf("schema %d -> %d, the database as it was is kept as %s\n", u->from, u->to, u->copy);
+}
+
+static enum err open_database(const struct config *config, const struct data_dir *dir,
+                              struct error *err)
 {
     struct storage *storage = NULL;
     struct storage_options options = {.backend = config->storage.backend,
@@ -19,11 +27,11 @@ static enum err open_database(const struct config *config, const struct data_dir
                                       .retry_days = (uint32_t)config->retention.retry_days,
                                       .daily_values = (uint32_t)config->storage.daily_values,
                                       .daily_stacks = (uint32_t)config->storage.daily_stacks,
-                                      .migrate = migrate};
+                                      .migrate = true};
     enum err rc = storage_open(&options, &storage, err);
     if (rc != ERR_OK)
         return rc;
-    *ret_version = storage_schema_version(storage);
+    tell(storage_upgrade(storage));
     storage_close(storage);
     return ERR_OK;
 }
@@ -32,15 +40,9 @@ static int migrate(const struct config *config)
 {
     struct data_dir *dir = NULL;
     struct error err;
-    int version = 0;
     enum err rc = data_dir_open(config->storage.dir, &dir, &err);
-    if (rc == ERR_OK && open_database(config, dir, false, &version, &err) == ERR_OK) {
-        printf("schema %d, nothing to do\n", version);
-    } else if (rc == ERR_OK) {
-        rc = open_database(config, dir, true, &version, &err);
-        if (rc == ERR_OK)
-            printf("schema %d\n", version);
-    }
+    if (rc == ERR_OK)
+        rc = open_database(config, dir, &err);
     data_dir_close(dir);
     return rc == ERR_OK ? CMD_OK : cmd_failed(&cmd_migrate, &err);
 }
@@ -65,6 +67,8 @@ const struct cmd cmd_migrate = {
     .help = "brings the database to this program's schema",
     .synopsis = "[-c FILE]",
     .details = "`run` does the same when it starts; this is for a maintenance window, with the\n"
-               "daemon stopped. A copy of the database is kept beside it before each step.",
+               "daemon stopped. One copy of the database as it was is kept beside it, as large as it is\n"
+               "(stallsym.db.before-N): there must be room for it, and it may be deleted once the\n"
+               "new program is found good.",
     .run = run,
 };

@@ -180,6 +180,14 @@ static enum err start_blobs(struct daemon *d, struct error *err)
     return blob_store_open(d->config->storage.dir, &d->blobs, err);
 }
 
+static void log_upgrade(const struct storage_upgrade *u)
+{
+    char quoted[sizeof(u->copy) + 64];
+    if (u->from != 0 && u->from != u->to)
+        log_info("database upgraded", "from=%d to=%d copy=%s", u->from, u->to,
+                 log_quote(u->copy, quoted, sizeof(quoted)));
+}
+
 static enum err start_storage(struct daemon *d, struct error *err)
 {
     const struct config_storage *c = &d->config->storage;
@@ -194,7 +202,10 @@ static enum err start_storage(struct daemon *d, struct error *err)
     /* Where SQLite puts what is too large for memory: the one folder that is ours to write. No other
      * thread runs yet. */
     (void)setenv("SQLITE_TMPDIR", d->config->storage.dir, 0);
-    return storage_open(&options, &d->storage, err);
+    enum err rc = storage_open(&options, &d->storage, err);
+    if (rc == ERR_OK)
+        log_upgrade(storage_upgrade(d->storage));
+    return rc;
 }
 
 static enum err start_quotas(struct daemon *d, struct error *err)

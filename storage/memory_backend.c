@@ -308,10 +308,11 @@ static uint64_t mem_wal_bytes(struct storage *s)
     return 0;
 }
 
-static int mem_schema_version(const struct storage *s)
+static const struct storage_upgrade *mem_upgrade(const struct storage *s)
 {
+    static const struct storage_upgrade none = {.from = 0};
     (void)s;
-    return 0;
+    return &none;
 }
 
 static enum err mem_reader_open(struct storage *s, struct storage_reader **ret, struct error *err)
@@ -371,7 +372,7 @@ const struct storage_backend storage_backend_memory = {
     .used_bytes = mem_used_bytes,
     .trouble = mem_trouble,
     .check = mem_check,
-    .schema_version = mem_schema_version,
+    .upgrade = mem_upgrade,
     .reader_open = mem_reader_open,
     .reader_close = mem_reader_close,
     .reader_deadline = mem_reader_deadline,

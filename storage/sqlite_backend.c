@@ -88,7 +88,7 @@ static enum err sqlite_open(const struct storage_options *o, struct storage **re
         rc = sql_conn_open(&s->conn, &s->conn_options, err);
     s->conn_options.create = false; /* who opens it later finds it, or an error */
     if (!rc)
-        rc = sqlite_migrate(&s->conn, s->path, &migrations, &s->version_before, err);
+        rc = sqlite_migrate(&s->conn, s->path, &migrations, &s->upgrade, err);
     if (!rc)
         rc = sql_prepare_all(&s->conn, err);
     if (!rc)
@@ -204,9 +204,9 @@ static uint64_t sqlite_wal_bytes(struct storage *base)
     return (uint64_t)(atomic_load(&s->wal_pages) * s->page_size);
 }
 
-static int sqlite_schema_version(const struct storage *base)
+static const struct storage_upgrade *sqlite_upgrade(const struct storage *base)
 {
-    return ((const struct sqlite_storage *)base)->version_before;
+    return &((const struct sqlite_storage *)base)->upgrade;
 }
 
 static void sqlite_reader_close(struct storage_reader *base)
@@ -287,7 +287,7 @@ const struct storage_backend storage_backend_sqlite = {
     .used_bytes = sqlite_used_bytes,
     .trouble = sqlite_trouble,
     .check = sqlite_check,
-    .schema_version = sqlite_schema_version,
+    .upgrade = sqlite_upgrade,
     .snapshot_open = sqlite_snapshot_open,
     .snapshot_close = sqlite_snapshot_close,
     .snapshot_bytes = sqlite_snapshot_bytes,

@@ -17,13 +17,13 @@ static enum err sync_path(const char *path, struct error *err)
     return failed ? error_errno(err, failed, "cannot sync %s", path) : ERR_OK;
 }
 
-static enum err copy_before(struct sql_conn *c, const char *path, int to, struct error *err)
+static enum err copy_before(struct sql_conn *c, const char *path, int to, char *copy, size_t size,
+                            struct error *err)
 {
-    char copy[PATH_MAX];
     char tmp[PATH_MAX];
-    int n = snprintf(copy, sizeof(copy), "%s.before-%d", path, to);
+    int n = snprintf(copy, size, "%s.before-%d", path, to);
     int m = snprintf(tmp, sizeof(tmp), "%s.before-%d.tmp", path, to);
-    if (n < 0 || m < 0 || (size_t)m >= sizeof(tmp))
+    if (n < 0 || m < 0 || (size_t)n >= size || (size_t)m >= sizeof(tmp))
         return error_set(err, ERR_INVALID, "the path of the database is too long");
     (void)unlink(tmp);
     enum err rc = sql_run(c, SQL_COPY_TO, err, sql_text(tmp));
@@ -107,8 +107,9 @@ static enum err look(struct sql_conn *c, const struct sqlite_migrations *m, int6
 }
 
 enum err sqlite_migrate(struct sql_conn *c, const char *path, const struct sqlite_migrations *m,
-                        int *ret_before, struct error *err)
+                        struct storage_upgrade *ret, struct error *err)
 {
+    struct storage_upgrade done = {.to = m->count};
     int64_t version = 0;
     bool empty = false;
     enum err rc = look(c, m, &version, &empty, err);
@@ -119,16 +120,15 @@ enum err sqlite_migrate(struct sql_conn *c, const char *path, const struct sqlit
         rc = sql_set(c, SQL_JOURNAL_WAL, err);
     if (!rc && version < m->count)
         rc = sql_set(c, SQL_FOREIGN_KEYS_OFF, err);
-    for (int to = (int)version + 1; !rc && to <= m->count; to++) {
-        if (!empty)
-            rc = copy_before(c, path, to, err);
-        if (!rc)
-            rc = migrate_to(c, m, to, err);
-    }
+    if (!rc && !empty && version < m->count)
+        rc = copy_before(c, path, (int)version + 1, done.copy, sizeof(done.copy), err);
+    for (int to = (int)version + 1; !rc && to <= m->count; to++)
+        rc = migrate_to(c, m, to, err);
     if (!rc && version < m->count)
         rc = sql_set(c, SQL_FOREIGN_KEYS_ON, err);
     if (rc)
         return error_prefix(err, "%s", path);
-    *ret_before = (int)version;
+    done.from = (int)version;
+    *ret = done;
     return ERR_OK;
 }

@@ -52,7 +52,7 @@ struct sqlite_storage {
     bool synchronous_full;
     uint32_t daily_values, daily_stacks;
     uint32_t rollup_lag, rollup_stacks; /* sqlite_rollup.h */
-    int version_before;
+    struct storage_upgrade upgrade;
 
     struct sql_conn conn; /* the writer's; db NULL when a commit failed and reopening did too */
     bool in_group;

@@ -77,9 +77,9 @@ enum err storage_check(struct storage *s, bool (*go_on)(void *ctx), void *ctx, s
     return s->backend->check(s, go_on, ctx, err);
 }
 
-int storage_schema_version(const struct storage *s)
+const struct storage_upgrade *storage_upgrade(const struct storage *s)
 {
-    return s->backend->schema_version(s);
+    return s->backend->upgrade(s);
 }
 
 enum err storage_reader_open(struct storage *s, struct storage_reader **ret, struct error *err)

@@ -15,6 +15,7 @@
 #ifndef STALLSYM_STORAGE_STORAGE_H
 #define STALLSYM_STORAGE_STORAGE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,8 +41,8 @@ struct storage_options {
     uint32_t rollup_lag, rollup_stacks;
 };
 
-/* Opens, creating or migrating (a copy `path.before-N` is kept before each migration of a file that
- * held data). ERR_UNSUPPORTED: written by a newer program. ERR_FORMAT: no database, or damaged. */
+/* Opens, creating or migrating (one copy `path.before-N` is kept of a file that held data, N the first
+ * of the migrations). ERR_UNSUPPORTED: written by a newer program. ERR_FORMAT: no database, or damaged. */
 enum err storage_open(const struct storage_options *options, struct storage **ret,
                       struct error *err);
 void storage_close(struct storage *s);
@@ -76,8 +77,13 @@ enum storage_trouble storage_trouble(struct storage *s, char *text, size_t size)
  * ERR_LIMIT. Any thread. ERR_FORMAT: damaged. */
 enum err storage_check(struct storage *s, bool (*go_on)(void *ctx), void *ctx, struct error *err);
 
-/* Schema number of the file before opening (0: new), and of this program. */
-int storage_schema_version(const struct storage *s);
+/* What opening made of the file. */
+struct storage_upgrade {
+    int from;            /* the file's schema number as it was found; 0: a new file */
+    int to;              /* this program's */
+    char copy[PATH_MAX]; /* the copy made of the file as it was found; "": none */
+};
+const struct storage_upgrade *storage_upgrade(const struct storage *s);
 
 enum err storage_reader_open(struct storage *s, struct storage_reader **ret, struct error *err);
 void storage_reader_close(struct storage_reader *r);

@@ -68,7 +68,7 @@ struct storage_backend {
     enum err (*used_bytes)(struct storage *s, uint64_t *ret, struct error *err);
     enum storage_trouble (*trouble)(struct storage *s, char *text, size_t size);
     enum err (*check)(struct storage *s, bool (*go_on)(void *ctx), void *ctx, struct error *err);
-    int (*schema_version)(const struct storage *s);
+    const struct storage_upgrade *(*upgrade)(const struct storage *s);
 
     /* NULL where nothing is kept (snapshot.h). */
     enum err (*snapshot_open)(struct storage *s, struct snapshot **ret, struct error *err);

@@ -83,14 +83,38 @@ def upgraded():
             assert d.stop() == 0
             log = d.log.read_text()
             assert 'level=error' not in log, log
+            told = re.findall(r'database upgraded.*', log)
+            assert len(told) == 1 and 'from=1 to=%d' % NEWEST in told[0] and 'before-2' in told[0], log
         assert version(database) == NEWEST
-        for to in range(2, NEWEST + 1):
-            assert version('%s.before-%d' % (database, to)) == to - 1
+        copies = [p.name for p in data.glob('*.before-*')]
+        assert copies == ['stallsym.db.before-2'], copies # one, of the state before all of it
+        assert version(data / copies[0]) == 1
         with Daemon(folder, ENV) as d:
             assert d.settle()['reports'] == 251
+            assert d.stop() == 0
+            assert d.log.read_text().count('database upgraded') == 1
+        by_command(folder)
         newer(folder, database)
     finally:
         shutil.rmtree(folder)
+
+
+def migrate(data):
+    done = subprocess.run([PROGRAM, 'migrate'], env={**os.environ, 'STALLSYM_STORAGE_DIR': str(data)},
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done
+    return done.stdout
+
+
+def by_command(folder):
+    """The same by `migrate`, which says what is so."""
+    data = folder / 'other'
+    assert migrate(data) == 'a new database, schema %d\n' % NEWEST
+    assert migrate(data) == 'schema %d, nothing to do\n' % NEWEST
+    (data / 'stallsym.db').write_bytes(gzip.decompress(FIXTURE.read_bytes()))
+    copy = data.resolve() / 'stallsym.db.before-2'
+    assert migrate(data) == 'schema 1 -> %d, the database as it was is kept as %s\n' % (NEWEST, copy)
+    assert version(data / 'stallsym.db') == NEWEST and version(copy) == 1
 
 
 def newer(folder, database):

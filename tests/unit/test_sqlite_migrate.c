@@ -11,7 +11,7 @@ static char dir[] = "/tmp/stallsym-migrate-XXXXXX";
 static char path[64], copy2[80], copy3[80];
 static struct sql_conn c;
 static struct error err;
-static int before;
+static struct storage_upgrade done;
 
 static const char *const texts[] = {
     "PRAGMA application_id = 1400139628; CREATE TABLE p (id INTEGER PRIMARY KEY) STRICT;"
@@ -36,7 +36,7 @@ static void open_file(void)
 static enum err migrate(const char *const *list, int count, bool allowed)
 {
     const struct sqlite_migrations m = {list, count, allowed};
-    return sqlite_migrate(&c, path, &m, &before, &err);
+    return sqlite_migrate(&c, path, &m, &done, &err);
 }
 
 static int64_t number(const char *sql)
@@ -62,13 +62,13 @@ START_TEST(a_new_file_gets_all_and_no_copy)
 {
     open_file();
     ck_assert_int_eq(migrate(texts, 2, false), ERR_OK);
-    ck_assert_int_eq(before, 0);
+    ck_assert_int_eq(done.from, 0);
     ck_assert_int_eq(number("PRAGMA user_version"), 2);
     ck_assert_int_eq(number("SELECT count(*) FROM q"), 1);
     ck_assert_int_eq(number("PRAGMA foreign_keys"), 1);
     ck_assert_int_ne(access(copy2, F_OK), 0);
     ck_assert_int_eq(migrate(texts, 2, false), ERR_OK);
-    ck_assert_int_eq(before, 2);
+    ck_assert_int_eq(done.from, 2);
     clean();
 }
 END_TEST
@@ -81,7 +81,7 @@ START_TEST(an_old_file_is_copied_first)
     ck_assert_ptr_nonnull(strstr(err.text, "needs a migration to 2"));
     ck_assert_int_eq(number("PRAGMA user_version"), 1);
     ck_assert_int_eq(migrate(texts, 2, true), ERR_OK);
-    ck_assert_int_eq(before, 1);
+    ck_assert_int_eq(done.from, 1);
     ck_assert_int_eq(number("PRAGMA user_version"), 2);
     /* The copy is the file as it was. */
     sql_conn_close(&c);
@@ -89,6 +89,55 @@ START_TEST(an_old_file_is_copied_first)
     ck_assert_int_eq(sql_conn_open(&c, &o, &err), ERR_OK);
     ck_assert_int_eq(number("PRAGMA user_version"), 1);
     ck_assert_int_eq(number("SELECT count(*) FROM p"), 2);
+    clean();
+}
+END_TEST
+
+static int64_t schema_of(const char *file)
+{
+    const struct sql_conn_options o = {file, false, 1000, NULL};
+    struct sql_conn kept = c;
+    ck_assert_int_eq(sql_conn_open(&c, &o, &err), ERR_OK);
+    int64_t n = number("PRAGMA user_version");
+    sql_conn_close(&c);
+    c = kept;
+    return n;
+}
+
+START_TEST(one_copy_of_what_was_before_the_first_migration)
+{
+    static const char *const more[] = {"", "", "CREATE TABLE r (x INTEGER); PRAGMA user_version = 3;"};
+    static const char *const broken[] = {"", "", "NONSENSE;"};
+    const char *both[] = {texts[0], texts[1], broken[2]};
+    open_file();
+    ck_assert_int_eq(migrate(texts, 1, true), ERR_OK);
+    ck_assert_str_eq(done.copy, "");
+    /* It ends between the second and the third, as a kill would end it; then it goes on. */
+    ck_assert_int_eq(migrate(both, 3, true), ERR_INTERNAL);
+    ck_assert_int_eq(number("PRAGMA user_version"), 2);
+    ck_assert_int_eq(schema_of(copy2), 1);
+    ck_assert_int_ne(access(copy3, F_OK), 0);
+    ck_assert_int_eq(migrate(more, 3, true), ERR_OK);
+    ck_assert_int_eq(done.from, 2);
+    ck_assert_int_eq(done.to, 3);
+    ck_assert_str_eq(done.copy, copy3);
+    ck_assert_int_eq(schema_of(copy2), 1);
+    ck_assert_int_eq(schema_of(copy3), 2);
+    clean();
+}
+END_TEST
+
+START_TEST(of_several_migrations_one_copy)
+{
+    const char *three[] = {texts[0], texts[1],
+                           "CREATE TABLE r (x INTEGER); PRAGMA user_version = 3;"};
+    open_file();
+    ck_assert_int_eq(migrate(three, 1, true), ERR_OK);
+    ck_assert_int_eq(migrate(three, 3, true), ERR_OK);
+    ck_assert_int_eq(done.from, 1);
+    ck_assert_str_eq(done.copy, copy2);
+    ck_assert_int_eq(schema_of(copy2), 1);
+    ck_assert_int_ne(access(copy3, F_OK), 0);
     clean();
 }
 END_TEST
@@ -132,4 +181,5 @@ START_TEST(what_is_not_ours_is_refused)
 END_TEST
 
 UNIT_MAIN("sqlite_migrate", a_new_file_gets_all_and_no_copy, an_old_file_is_copied_first,
+          one_copy_of_what_was_before_the_first_migration, of_several_migrations_one_copy,
           a_failed_migration_leaves_the_file, what_is_not_ours_is_refused)
