@@ -66,9 +66,10 @@ const struct cmd cmd_migrate = {
     .name = "migrate",
     .help = "brings the database to this program's schema",
     .synopsis = "[-c FILE]",
-    .details = "`run` does the same when it starts; this is for a maintenance window, with the\n"
-               "daemon stopped. One copy of the database as it was is kept beside it, as large as it is\n"
-               "(stallsym.db.before-N): there must be room for it, and it may be deleted once the\n"
-               "new program is found good.",
+    .details =
+        "`run` does the same when it starts; this is for a maintenance window, with the\n"
+        "daemon stopped. One copy of the database as it was is kept beside it, as large as it is\n"
+        "(stallsym.db.before-N): there must be room for it, and it may be deleted once the\n"
+        "new program is found good.",
     .run = run,
 };

@@ -66,12 +66,16 @@ bool candidates_offer(struct candidates *c, const struct missing_candidate *offe
         at++;
     if (distance == NOT_OFFERED || at == CANDIDATES_MAX)
         return true;
-    for (size_t i = 0; i < c->count; i++) {
-        if (uuid_equal(&c->items[i].uuid, &offer->uuid))
-            return true;
-    }
-    c->count += c->count < CANDIDATES_MAX;
-    for (size_t i = c->count - 1; i > at; i--) {
+    size_t last = 0; /* the place that is given up */
+    while (last < c->count && !uuid_equal(&c->items[last].uuid, &offer->uuid))
+        last++;
+    if (last < at)
+        return true;
+    if (last == c->count && c->count == CANDIDATES_MAX)
+        last--;
+    else if (last == c->count)
+        c->count++;
+    for (size_t i = last; i > at; i--) {
         c->items[i] = c->items[i - 1];
         c->distance[i] = c->distance[i - 1];
         c->slice[i] = c->slice[i - 1];

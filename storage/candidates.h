@@ -6,7 +6,7 @@
  * first.
  *
  * Invariants: the same build first, then builds that are numbers by their distance, then other
- * builds, then unknown ones; among equals the younger slice. At most CANDIDATES_MAX, each UUID once.
+ * builds, then unknown ones; among equals the younger slice. At most CANDIDATES_MAX, each UUID once, with its nearest build.
  *
  * Threads: pure. Memory: texts are copied into the caller's arena.
  */

@@ -185,14 +185,28 @@ enum err mem_read_upload(struct storage_reader *r, uint64_t id, struct arena *ar
     return error_set(err, ERR_NOT_FOUND, "there is no upload %llu", (unsigned long long)id);
 }
 
+static bool says(const char *text, const char *wanted)
+{
+    return !wanted || !*wanted || strcmp(text, wanted) == 0;
+}
+
+static bool says_all(const struct mem_upload *u, const struct upload_origin *o)
+{
+    return u->row.system == o->system && says(u->bundle_id, o->bundle_id) &&
+           says(u->version, o->version) && says(u->build, o->build) &&
+           says(u->os_build, o->os_build);
+}
+
 enum err mem_read_upload_by_sha256(struct storage_reader *r, const uint8_t sha256[SHA256_SIZE],
-                                   struct arena *arena, struct upload_row *ret, struct error *err)
+                                   const struct upload_origin *origin, struct arena *arena,
+                                   struct upload_row *ret, struct error *err)
 {
     const struct mem_state *s = mem_read_state(r);
     for (size_t i = s->uploads_count; i > 0; i--) {
         const struct mem_upload *u = &s->uploads[i - 1];
         size_t there = 0;
-        if (u->row.state != UPLOAD_INDEXED || memcmp(u->row.sha256, sha256, SHA256_SIZE) != 0)
+        if (u->row.state != UPLOAD_INDEXED || memcmp(u->row.sha256, sha256, SHA256_SIZE) != 0 ||
+            !says_all(u, origin))
             continue;
         for (size_t k = 0; k < s->slices_count; k++)
             there += s->slices[k].row.upload_id == u->row.id && !s->slices[k].row.lost;

@@ -63,7 +63,8 @@ enum err mem_read_tokens(struct storage_reader *r, struct arena *arena, struct t
 enum err mem_read_upload(struct storage_reader *r, uint64_t id, struct arena *arena,
                          struct upload_row *ret, struct error *err);
 enum err mem_read_upload_by_sha256(struct storage_reader *r, const uint8_t sha256[SHA256_SIZE],
-                                   struct arena *arena, struct upload_row *ret, struct error *err);
+                                   const struct upload_origin *origin, struct arena *arena,
+                                   struct upload_row *ret, struct error *err);
 enum err mem_read_uploads_waiting(struct storage_reader *r, struct arena *arena,
                                   struct upload_waiting **ret, size_t *ret_count,
                                   struct error *err);

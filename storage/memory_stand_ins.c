@@ -126,24 +126,37 @@ enum err mem_read_stand_ins(struct storage_reader *r, const struct uuid *uuid, s
     return ERR_OK;
 }
 
+/* The slice in use of the same object, NULL: the object is not in use. */
+static const struct slice_row *in_use_of(const struct mem_state *s, const struct slice_row *x)
+{
+    for (size_t i = 0; i < s->slices_count && x->indexed && !x->lost; i++) {
+        const struct slice_row *c = &s->slices[i].row;
+        if (c->current && uuid_equal(&c->uuid, &x->uuid) &&
+            memcmp(c->object_sha256, x->object_sha256, SHA256_SIZE) == 0)
+            return c;
+    }
+    return NULL;
+}
+
 enum err mem_fill_candidates(const struct mem_state *s, const struct build_seen *seen, size_t count,
                              struct missing_row *m, struct arena *arena, struct error *err)
 {
-    struct candidates c;
+    struct candidates list;
     const struct stand_in_row *stand_in = mem_stand_in_of(s, &m->uuid);
     if (stand_in)
         m->stand_in = arena_memdup(arena, &stand_in->stand_in, sizeof(stand_in->stand_in));
-    bool ok = candidates_init(&c, seen, count, arena) && (!stand_in || m->stand_in);
+    bool ok = candidates_init(&list, seen, count, arena) && (!stand_in || m->stand_in);
     for (size_t i = 0; i < s->slices_count && ok; i++) {
         const struct slice_row *x = &s->slices[i].row;
+        const struct slice_row *c = in_use_of(s, x);
         const struct missing_candidate offer = {
             .uuid = x->uuid, .version = x->version, .build = x->build, .has_dwarf = x->has_dwarf};
-        if (x->current && *x->name && strcmp(x->name, m->name) == 0 &&
-            (!m->arch || strcmp(x->arch, m->arch) == 0) && *x->bundle_id &&
+        if (c && *c->name && strcmp(c->name, m->name) == 0 &&
+            (!m->arch || strcmp(c->arch, m->arch) == 0) && *x->bundle_id &&
             strcmp(x->bundle_id, m->bundle_id) == 0 && *x->version)
-            ok = candidates_offer(&c, &offer, s->slices[i].id, arena);
+            ok = candidates_offer(&list, &offer, s->slices[i].id, arena);
     }
-    m->candidates = c.items;
-    m->candidate_count = c.count;
+    m->candidates = list.items;
+    m->candidate_count = list.count;
     return ok ? ERR_OK : mem_no_memory(err);
 }

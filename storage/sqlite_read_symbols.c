@@ -78,12 +78,15 @@ enum err sqlite_read_upload(struct storage_reader *base, uint64_t id, struct are
 }
 
 enum err sqlite_read_upload_by_sha256(struct storage_reader *base,
-                                      const uint8_t sha256[SHA256_SIZE], struct arena *arena,
+                                      const uint8_t sha256[SHA256_SIZE],
+                                      const struct upload_origin *origin, struct arena *arena,
                                       struct upload_row *ret, struct error *err)
 {
     int64_t id = 0;
     enum err rc = sql_get(&sqlite_reader_of(base)->conn, SQL_UPLOAD_BY_SHA256, 0, &id, err,
-                          sql_blob(sha256, SHA256_SIZE));
+                          sql_blob(sha256, SHA256_SIZE), sql_text(origin->bundle_id),
+                          sql_text(origin->version), sql_text(origin->build),
+                          sql_text(origin->os_build), sql_int(origin->system));
     if (rc)
         return rc;
     if (id == 0)

@@ -80,9 +80,10 @@ enum err read_upload(struct storage_reader *r, uint64_t id, struct arena *arena,
 }
 
 enum err read_upload_by_sha256(struct storage_reader *r, const uint8_t sha256[SHA256_SIZE],
-                               struct arena *arena, struct upload_row *ret, struct error *err)
+                               const struct upload_origin *origin, struct arena *arena,
+                               struct upload_row *ret, struct error *err)
 {
-    return READ_WITHIN(r, err, read_upload_by_sha256(r, sha256, arena, ret, err));
+    return READ_WITHIN(r, err, read_upload_by_sha256(r, sha256, origin, arena, ret, err));
 }
 
 enum err read_uploads_waiting(struct storage_reader *r, struct arena *arena,

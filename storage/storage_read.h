@@ -145,10 +145,17 @@ struct known_object {
 };
 enum err read_known_objects(struct storage_reader *r, struct arena *arena,
                             struct known_object **ret, size_t *ret_count, struct error *err);
+/* What an uploader says of its files; "" and NULL: nothing. */
+struct upload_origin {
+    const char *bundle_id, *version, *build, *os_build;
+    bool system;
+};
 /* The newest indexed upload of a body with that SHA-256 whose slices are all still there, none of
- * them lost. */
+ * them lost, and of which everything was said that `origin` says: under another version the same
+ * body is another upload. */
 enum err read_upload_by_sha256(struct storage_reader *r, const uint8_t sha256[SHA256_SIZE],
-                               struct arena *arena, struct upload_row *ret, struct error *err);
+                               const struct upload_origin *origin, struct arena *arena,
+                               struct upload_row *ret, struct error *err);
 /* Uploads that are queued or were being indexed when the daemon went down, oldest first. */
 struct upload_waiting {
     uint64_t id;

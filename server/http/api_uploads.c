@@ -2,8 +2,8 @@
  * DESIGN. A POST /v1/symbols goes through these hands, one after another:
  *
  *   door      body to the spool (upload.c)                      upload_end -> spooled
- *   reader    is a body with this SHA-256 indexed, and are      look_up    -> looked_up
- *             its indexes whole? (sent again is how they are mended)
+ *   reader    is a body with this SHA-256 indexed, for this     look_up    -> looked_up
+ *             build, and are its indexes whole? (sent again is how they are mended)
  *   writer    one WRITE_UPLOAD for each part that is new        write_next -> written
  *   indexer   with wait=1: each new upload in turn              wait_next  -> waited
  *   reader    the state of every part, printed                  print_state
@@ -246,11 +246,14 @@ bool upload_is_sound(const struct http_request *r, const struct upload_row *row)
 static enum err look_up(struct http_request *r, const struct read_tools *tools, struct error *err)
 {
     const struct upload_request *q = r->state;
+    const struct upload_origin origin = {q->bundle_id, q->version, q->build, q->os_build,
+                                         q->system};
     struct upload *u = q->upload;
     for (size_t i = 0; i < u->count && !q->protect; i++) {
         struct upload_part *p = u->parts[i];
         struct upload_row row;
-        enum err rc = read_upload_by_sha256(tools->storage, p->sha256, tools->arena, &row, err);
+        enum err rc =
+            read_upload_by_sha256(tools->storage, p->sha256, &origin, tools->arena, &row, err);
         if (rc != ERR_OK && rc != ERR_NOT_FOUND)
             return rc;
         if (rc == ERR_NOT_FOUND || !api_sees(r, row.bundle_id) || !upload_is_sound(r, &row))

@@ -579,6 +579,8 @@ WHERE id = ?1;
 -- name: upload_by_sha256
 SELECT u.id FROM uploads u
 WHERE u.sha256 = ?1 AND u.state = 2 AND u.slice_count > 0
+    AND coalesce(?2, '') IN ('', u.bundle_id) AND coalesce(?3, '') IN ('', u.version)
+    AND coalesce(?4, '') IN ('', u.build) AND coalesce(?5, '') IN ('', u.os_build) AND u.system = ?6
     AND u.slice_count = (SELECT count(*) FROM slices x WHERE x.upload_id = u.id AND x.lost = 0)
 ORDER BY u.id DESC LIMIT 1;
 

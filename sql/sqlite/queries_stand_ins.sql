@@ -40,10 +40,13 @@ WHERE state IN (0, 1) AND id IN (
 SELECT uuid, stand_in, by_hand, created_ms FROM stand_ins
 WHERE ?1 IS NULL OR uuid = ?1 ORDER BY uuid;
 
+-- Of every upload that brought the object whose index is in use.
 -- name: missing_candidates
-SELECT x.uuid, u.version, u.build, x.has_dwarf, x.id
-FROM slices x JOIN uploads u ON u.id = x.upload_id
-WHERE x.current = 1 AND x.name = ?1 AND x.name <> '' AND (?2 IS NULL OR x.arch = ?2)
+SELECT c.uuid, u.version, u.build, c.has_dwarf, x.id
+FROM slices c CROSS JOIN slices x ON x.uuid = c.uuid AND x.object_sha256 = c.object_sha256
+    AND x.indexed = 1 AND x.lost = 0
+JOIN uploads u ON u.id = x.upload_id
+WHERE c.current = 1 AND c.name = ?1 AND c.name <> '' AND (?2 IS NULL OR c.arch = ?2)
     AND u.bundle_id = ?3 AND u.bundle_id <> '' AND u.version <> ''
 ORDER BY x.id DESC;
 

@@ -117,6 +117,24 @@ void suite_candidates_nearest_build_first(struct suite *s)
     ck_assert_str_eq(m.candidates[1].build, "80");
 }
 
+/* The same object sent for two versions is offered for both, whichever row's index is in use. */
+void suite_candidates_of_every_version(struct suite *s)
+{
+    const uint32_t same[] = {33};
+    send(s, "r1", "2.0", "100");
+    suite_resolve(s);
+    index_as(s, 6, SUITE_APP, "2.0", "100", same, 1);
+    index_as(s, 6, SUITE_APP, "3.0", "300", same, 1);
+    struct missing_row m = wanted(s);
+    ck_assert_uint_eq(m.candidate_count, 1);
+    ck_assert_str_eq(m.candidates[0].version, "2.0");
+    ck_assert(m.candidates[0].same_build);
+    index_as(s, 6, SUITE_APP, "2.0", "99", same, 1);
+    m = wanted(s);
+    ck_assert_uint_eq(m.candidate_count, 1);
+    ck_assert_str_eq(m.candidates[0].build, "100"); /* the nearest of both */
+}
+
 void suite_stand_in_names_frames(struct suite *s)
 {
     const uint32_t other[] = {31}, own[] = {1};

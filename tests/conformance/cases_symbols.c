@@ -39,8 +39,9 @@ void suite_uploads_and_slices(struct suite *s)
     ck_assert_uint_eq(count, 2);
     ck_assert_uint_eq(waiting[0].id, id);
     ck_assert_str_eq(waiting[0].bundle_id, SUITE_APP);
-    ck_assert_int_eq(read_upload_by_sha256(s->reader, u.sha256, &s->arena, &u, &err),
-                     ERR_NOT_FOUND);
+    ck_assert_int_eq(
+        read_upload_by_sha256(s->reader, u.sha256, &SUITE_ANY_ORIGIN, &s->arena, &u, &err),
+        ERR_NOT_FOUND);
 
     suite_apply(s, suite_indexed(id, images, 2, 1));
     suite_apply(s, state_of(b->u.upload.id, UPLOAD_FAILED, "no object in it"));
@@ -48,7 +49,8 @@ void suite_uploads_and_slices(struct suite *s)
     ck_assert_uint_eq(count, 0);
     ck_assert_int_eq(read_upload(s->reader, b->u.upload.id, &s->arena, &u, &err), ERR_OK);
     ck_assert_str_eq(u.reason, "no object in it");
-    ck_assert_int_eq(read_upload_by_sha256(s->reader, a->u.upload.sha256, &s->arena, &u, &err),
+    ck_assert_int_eq(read_upload_by_sha256(s->reader, a->u.upload.sha256, &SUITE_ANY_ORIGIN,
+                                           &s->arena, &u, &err),
                      ERR_OK);
     ck_assert_uint_eq(u.id, id);
     ck_assert_uint_eq(u.slice_count, 2);
@@ -59,6 +61,20 @@ void suite_uploads_and_slices(struct suite *s)
     ck_assert_int_eq(read_symbols_present(s->reader, uuids, 3, present, &err), ERR_OK);
     ck_assert(present[0] && present[1] && !present[2]);
 
+    /* Said to be of another build or kind it is another upload; of less it is the same. */
+    const struct upload_origin origins[] = {{"", "1.1", "", "", false},
+                                            {"", "", "101", "", false},
+                                            {"", "", "", "20G75", false},
+                                            {"com.example.other", "", "", "", false},
+                                            {"", "", "", "", true}};
+    for (size_t i = 0; i < sizeof(origins) / sizeof(origins[0]); i++)
+        ck_assert_int_eq(
+            read_upload_by_sha256(s->reader, a->u.upload.sha256, &origins[i], &s->arena, &u, &err),
+            ERR_NOT_FOUND);
+    const struct upload_origin own = {SUITE_APP, "1.0", NULL, "", false};
+    ck_assert_int_eq(
+        read_upload_by_sha256(s->reader, a->u.upload.sha256, &own, &s->arena, &u, &err), ERR_OK);
+
     /* Deleting one slice makes the upload one that has to be sent again. */
     struct write_op *gone = write_op_new(WRITE_SYMBOL_DELETE, 4096);
     gone->u.symbol_delete.uuid = uuids[0];
@@ -66,7 +82,8 @@ void suite_uploads_and_slices(struct suite *s)
     ck_assert(gone->u.symbol_delete.existed);
     suite_apply_keep(s, gone);
     ck_assert(!gone->u.symbol_delete.existed);
-    ck_assert_int_eq(read_upload_by_sha256(s->reader, a->u.upload.sha256, &s->arena, &u, &err),
+    ck_assert_int_eq(read_upload_by_sha256(s->reader, a->u.upload.sha256, &SUITE_ANY_ORIGIN,
+                                           &s->arena, &u, &err),
                      ERR_NOT_FOUND);
     ck_assert_int_eq(read_symbols_present(s->reader, uuids, 3, present, &err), ERR_OK);
     ck_assert(!present[0] && present[1]);

@@ -153,7 +153,8 @@ static void dump_uploads(struct dump *d)
                    dump_text(u.reason), u.slice_count);
         for (size_t i = 0; i < u.slice_count; i++)
             dump_slice(d, &u.slices[i]);
-        dump_ok(d, read_upload_by_sha256(d->r, u.sha256, &d->arena, &u, &err), &err);
+        dump_ok(d, read_upload_by_sha256(d->r, u.sha256, &SUITE_ANY_ORIGIN, &d->arena, &u, &err),
+                &err);
     }
     do {
         if (!dump_ok(d, read_symbols(d->r, NULL, 2, cursor, &d->arena, &rows, &n, &cursor, &err),

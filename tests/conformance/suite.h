@@ -20,9 +20,10 @@
 #include "tests/conformance/suite_jobs.h"
 #include "tests/conformance/suite_ops.h"
 
-#define SUITE_DAY0 ((int64_t)20454) /* 2026-01-01, a Thursday */
-#define SUITE_NOW  (SUITE_DAY0 * 86400000 + 43200000)
-#define SUITE_APP  "com.example.shop"
+#define SUITE_DAY0       ((int64_t)20454) /* 2026-01-01, a Thursday */
+#define SUITE_NOW        (SUITE_DAY0 * 86400000 + 43200000)
+#define SUITE_APP        "com.example.shop"
+#define SUITE_ANY_ORIGIN ((const struct upload_origin){.system = false})
 
 struct suite {
     const char *backend;
@@ -170,6 +171,7 @@ extern const size_t suite_case_count;
     X(trends_by_hour)                                                                              \
     X(totals_of_an_app)                                                                            \
     X(candidates_nearest_build_first)                                                              \
+    X(candidates_of_every_version)                                                                 \
     X(stand_in_names_frames)                                                                       \
     X(stand_in_is_taken_back)                                                                      \
     X(stand_in_is_checked)                                                                         \

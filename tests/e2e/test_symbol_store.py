@@ -371,6 +371,13 @@ def protected_builds():
         # So may one that is known already.
         d.upload(things['other'], 'wait=1&protect=1&bundle_id=com.a&version=4', 200)
         assert len(d.get('/v1/symbols/protected?bundle_id=com.a')['items']) == 3
+        # One that is known under another version is an upload of its own: retention asks for both.
+        first = d.upload(things['full'], 'wait=1&build=7&' + build, 200).json['upload_id']
+        second = d.upload(things['full'], 'wait=1&bundle_id=com.a&version=10.0', 200).json['upload_id']
+        assert second != first
+        assert d.upload(things['full'], 'bundle_id=com.a&version=10.0', 200).json['upload_id'] == second
+        assert d.upload(things['full'], 'wait=1', 200).json['upload_id'] == second
+        assert d.upload(things['full'], build, 200).json['upload_id'] == first
         d.restart()
         time.sleep(0.3)
         assert d.get('/v1/stats')['object_files'] == 2

@@ -69,6 +69,21 @@ START_TEST(builds_that_are_no_numbers)
 }
 END_TEST
 
+START_TEST(one_uuid_of_several_builds)
+{
+    const struct build_seen seen[] = {{"2.0", "100"}};
+    begin(seen, 1);
+    offer(1, "2.0", "90");
+    offer(2, "2.0", "95");
+    offer(1, "2.0", "100"); /* nearer */
+    offer(1, "2.0", "80");  /* farther */
+    offer(1, "3.0", "100"); /* of another version */
+    ck_assert_str_eq(list.items[0].build, "100");
+    ck_assert(list.items[0].same_build);
+    expect("12");
+}
+END_TEST
+
 START_TEST(numbers_that_differ_as_texts)
 {
     const struct build_seen seen[] = {{"2.0", "7"}};
@@ -96,5 +111,5 @@ START_TEST(each_uuid_once_and_three_at_most)
 END_TEST
 
 UNIT_MAIN("candidates", other_versions_are_not_offered, the_nearest_build_comes_first,
-          builds_that_are_no_numbers, numbers_that_differ_as_texts,
+          builds_that_are_no_numbers, numbers_that_differ_as_texts, one_uuid_of_several_builds,
           each_uuid_once_and_three_at_most)

@@ -106,7 +106,8 @@ static int64_t schema_of(const char *file)
 
 START_TEST(one_copy_of_what_was_before_the_first_migration)
 {
-    static const char *const more[] = {"", "", "CREATE TABLE r (x INTEGER); PRAGMA user_version = 3;"};
+    static const char *const more[] = {"", "",
+                                       "CREATE TABLE r (x INTEGER); PRAGMA user_version = 3;"};
     static const char *const broken[] = {"", "", "NONSENSE;"};
     const char *both[] = {texts[0], texts[1], broken[2]};
     open_file();
