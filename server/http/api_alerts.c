@@ -318,6 +318,11 @@ void api_post_alerts_test(struct http_request *r)
 {
     static const char *const MEMBERS[] = {"target", NULL};
     struct fields f;
+    if (r->body.len == 0 && !r->content_type) { /* all of them */
+        if (api_state(r, sizeof(struct alerts_request)))
+            http_read(r, choose_targets, write_test);
+        return;
+    }
     json_t *body = begin(r, MEMBERS, &f);
     struct alerts_request *a = r->state;
     if (!body)

@@ -236,6 +236,7 @@ def receivers_in_trouble():
                                      'rules': []})
         wait_for(lambda: deliveries()['away']['state'] == 'failed', why=deliveries())
         call(d, 'POST', '/v1/alerts/test', {'target': 'away'}, 404)
+        assert d.request('POST', '/v1/alerts/test').status == 202 # no body: all targets
 
 
 def killed_in_between():
