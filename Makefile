@@ -76,7 +76,7 @@ help:
 	@echo 'make docker-test      builds the image and runs the main job in it'
 	@echo 'make install PREFIX=  installs program, configuration and systemd unit (DESTDIR= too)'
 	@echo 'make deps             installs the packages a build needs'
-	@echo 'make clean            removes $(BUILD) and its like'
+	@echo 'make clean            removes build and build-*'
 	@echo 'V=1 shows the commands. BUILD=dir builds elsewhere.'
 
 .PHONY: clean
