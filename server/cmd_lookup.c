@@ -220,7 +220,8 @@ const struct cmd cmd_lookup = {
     .help = "functions, files and lines of addresses, from an index file",
     .synopsis = "INDEX.gsym [ADDRESS...]",
     .details = "Addresses are those the linker gave (address - slide), hexadecimal with 0x\n"
-               "or decimal (digits alone are decimal), as arguments or one a line on standard input. Each gives one\n"
+               "or decimal (digits alone are decimal), as arguments or one a line\n"
+               "on standard input. Each gives one\n"
                "JSON line, innermost frame first, \"frames\" empty where nothing is:\n"
                "  {\"address\":\"0x1000\",\"frames\":[{\"function\":\"net::poll(int)\",\n"
                "   \"mangled\":\"_ZN3net4pollEi\",\"file\":\"/src/net.cc\",\"line\":41,\n"
