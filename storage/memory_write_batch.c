@@ -336,6 +336,7 @@ static enum err keep_image_set(struct batch *w, struct error *err)
     const struct op_batch *b = w->b;
     struct mem_set *set = NULL;
     bool allowed = true;
+    size_t len = b->image_set_len;
     int64_t now = b->reports[0].received_ms;
     for (size_t i = 0; i < s->sets_count && !set; i++) {
         if (s->sets[i].app == w->app && strcmp(s->sets[i].client_id, b->image_set) == 0)
@@ -352,9 +353,11 @@ static enum err keep_image_set(struct batch *w, struct error *err)
         if (!(set = mem_add(s, sets)))
             return mem_no_memory(err);
         *set = (struct mem_set){.app = w->app, .client_id = keep(w, b->image_set), .used_ms = now};
+    } else if (!op_image_set_changes(b, set->data, set->len, &w->m->arena, &len)) {
+        return ERR_OK;
     }
-    set->data = keep_bytes(w, b->image_set_data, b->image_set_len);
-    set->len = b->image_set_len;
+    set->data = keep_bytes(w, b->image_set_data, len);
+    set->len = len;
     return ERR_OK;
 }
 

@@ -346,8 +346,30 @@ static enum err add_report(struct batch *w, struct op_report *op, struct error *
     return rc;
 }
 
-/* Remembers the client's image set. One that changed under its name is replaced; that one was used
- * is written at most once in IMAGE_SET_TOUCH_MS. */
+/* A list of images under a name that has one: it takes its place, or the name stands for none. */
+static enum err change_image_set(struct batch *w, int64_t id, struct error *err)
+{
+    const struct op_batch *b = w->b;
+    struct sqlite_storage *s = w->s;
+    bool row = false;
+    bool failed = false;
+    size_t len = 0;
+    sqlite3_stmt *st = sql_start(&s->conn, SQL_IMAGE_SET_DATA, err, sql_int(id));
+    enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
+    if (rc || !row)
+        return rc;
+    const void *stored = sql_column_blob(st, 0, &s->scratch, &len, &failed);
+    sql_end(st);
+    if (failed)
+        return error_set(err, ERR_NO_MEMORY, "no memory for an image set");
+    if (!op_image_set_changes(b, stored, len, &s->scratch, &len))
+        return ERR_OK;
+    return sql_run(&s->conn, SQL_IMAGE_SET_REPLACE, err, sql_int(id),
+                   sql_blob(b->image_set_data, len));
+}
+
+/* Remembers the client's image set. That one was used is written at most once in
+ * IMAGE_SET_TOUCH_MS. */
 static enum err keep_image_set(struct batch *w, struct error *err)
 {
     const struct op_batch *b = w->b;
@@ -363,8 +385,7 @@ static enum err keep_image_set(struct batch *w, struct error *err)
     if (rc || !b->image_set_data)
         return rc;
     if (id)
-        return sql_run(&s->conn, SQL_IMAGE_SET_REPLACE, err, sql_int(id),
-                       sql_blob(b->image_set_data, b->image_set_len));
+        return change_image_set(w, id, err);
     rc = sqlite_daily(s, w->app.id, DICT_IMAGE_SET, clock_day(now), &allowed, err);
     if (rc || !allowed)
         return rc;

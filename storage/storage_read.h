@@ -77,7 +77,7 @@ enum err read_layout_claims(struct storage_reader *r, size_t limit, struct arena
 
 /* --- for the door --------------------------------------------------------------------------- */
 
-/* The bytes a client's image set was stored with. */
+/* The bytes a client's image set was stored with; none of them when its name stands for several. */
 enum err read_image_set(struct storage_reader *r, const char *bundle_id, const char *image_set,
                         struct arena *arena, const void **ret, size_t *ret_len, struct error *err);
 

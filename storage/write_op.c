@@ -138,3 +138,16 @@ void write_op_free(struct write_op *op)
     if (op)
         arena_free(op->arena);
 }
+
+bool op_image_set_changes(const struct op_batch *b, const void *stored, size_t stored_len,
+                          struct arena *arena, size_t *ret_len)
+{
+    size_t len = b->image_set_len;
+    enum image_set_standing standing = IMAGE_SET_OTHER;
+    if (stored_len == 0 || (stored_len == len && memcmp(stored, b->image_set_data, len) == 0))
+        return false;
+    if (len > 0 && b->image_set_compare)
+        standing = b->image_set_compare(stored, stored_len, b->image_set_data, len, arena);
+    *ret_len = standing == IMAGE_SET_GROWN ? len : 0;
+    return standing != IMAGE_SET_HELD;
+}

@@ -137,6 +137,13 @@ struct op_report {
 /* Several samples, or a thread that waits: its culprit or deadlock is to be found. */
 bool op_report_wants_finding(const struct op_report *r);
 
+/* What a list of images sent under a name is to the one stored under it. */
+enum image_set_standing {
+    IMAGE_SET_OTHER, /* no list of one process: the name stands for none any more */
+    IMAGE_SET_HELD,  /* all of it is there */
+    IMAGE_SET_GROWN, /* all of the stored one, and more */
+};
+
 struct op_batch {
     const char *bundle_id;
     struct op_report *reports;
@@ -147,9 +154,18 @@ struct op_batch {
     size_t image_count;
     const char *image_set;      /* client's ID to remember, NULL */
     const void *image_set_data; /* opaque bytes that ingest reads back; NULL: it was only used */
-    size_t image_set_len;
+    size_t image_set_len;       /* 0 with data: the name stands for several lists */
+    /* NULL: only equal bytes are the same list. */
+    enum image_set_standing (*image_set_compare)(const void *stored, size_t stored_len,
+                                                 const void *sent, size_t sent_len,
+                                                 struct arena *arena);
     bool findings_due; /* result: reports came in that have several samples, or waiting threads */
 };
+
+/* What is to be stored under the name instead of `stored`: `*ret_len` bytes of `image_set_data`, none for
+ * a name that stands for several lists; false: nothing changes. */
+bool op_image_set_changes(const struct op_batch *b, const void *stored, size_t stored_len,
+                          struct arena *arena, size_t *ret_len);
 
 /* --- WRITE_RESOLUTION: answers of the resolver ---------------------------------------------- */
 

@@ -10,7 +10,7 @@
 #include "server/ingest/format_names.h"
 #include "server/ingest/format_native_stack.h"
 #include "server/ingest/format_place.h"
-#include "server/ingest/image_set.h"
+#include "server/ingest/named_sets.h"
 #include "server/ingest/privacy.h"
 
 #define PATH_STEPS_MAX 64
@@ -236,31 +236,12 @@ static bool read_id(struct intake *in, struct fields *f, json_t *o, const struct
 
 /* --- images ----------------------------------------------------------------------------------- */
 
-static bool stored_set(struct intake *in, struct fields *f, const char *bundle_id, const char *set,
-                       struct report_images **ret)
+static bool refuse_set(struct intake *in, struct fields *f, const char *set)
 {
-    const void *data = NULL;
-    size_t len = 0;
-    struct error err;
-    struct report_images *images = arena_alloc(in->arena, sizeof(*images));
-    if (!images)
-        return place_no_memory(in, f);
-    enum err rc = in->request->reader ? read_image_set(in->request->reader, bundle_id, set,
-                                                       in->arena, &data, &len, &err)
-                                      : ERR_NOT_FOUND;
-    if (rc == ERR_OK)
-        rc = image_set_decode(data, len, in->arena, &images->entries, &images->count, &err);
-    if (rc != ERR_OK) {
-        const char *kept;
-        if (place_keep(in, f, set, &kept) && kept)
-            intake_need_set(in, kept);
-        return fields_refuse(f, "unknown_image_set", "%s", "image_set");
-    }
-    if (!place_keep(in, f, set, &images->set) || !place_keep(in, f, bundle_id, &images->set_of))
-        return false;
-    intake_add_set(in, images);
-    *ret = images;
-    return true;
+    const char *kept;
+    if (place_keep(in, f, set, &kept) && kept)
+        intake_need_set(in, kept);
+    return fields_refuse(f, "unknown_image_set", "%s", "image_set");
 }
 
 /* The images that stand in `o` (a batch or a report), NULL when none do. */
@@ -297,14 +278,12 @@ static bool read_images(struct intake *in, struct fields *f, json_t *o, const st
         images = b->images;
         set = b->set;
     }
-    if (images && images->defines_set && !images->set_of) {
-        images->set_of = r->bundle_id;
-        intake_add_set(in, images);
-    }
+    if (images && images->defines_set && !named_set_note(in, r->bundle_id, images))
+        return place_no_memory(in, f);
     if (!images && set && *set) {
-        images = intake_find_set(in, r->bundle_id, set);
-        if (!images && !stored_set(in, f, r->bundle_id, set, &images))
-            return false;
+        images = named_set_images(in, r->bundle_id, set);
+        if (!images)
+            return refuse_set(in, f, set);
     }
     r->images = images;
     return true;

@@ -1,5 +1,6 @@
 #include "server/ingest/image_set.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -109,4 +110,58 @@ enum err image_set_decode(const void *data, size_t len, struct arena *arena,
     *ret = entries;
     *ret_count = (size_t)count;
     return ERR_OK;
+}
+
+static int by_number(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Which image, and where: all that decides what an address means. */
+static int by_place(const void *a, const void *b)
+{
+    const struct image_entry *x = a, *y = b;
+    int d = memcmp(&x->uuid, &y->uuid, sizeof(x->uuid));
+    if (!d && uuid_is_nil(&x->uuid))
+        d = strcmp(x->name, y->name);
+    if (!d)
+        d = (int)x->has_slide - (int)y->has_slide;
+    if (!d)
+        d = (int)x->has_load_address - (int)y->has_load_address;
+    if (!d)
+        d = by_number(x->slide, y->slide);
+    return d ? d : by_number(x->load_address, y->load_address);
+}
+
+/* Both in order of place. */
+static bool holds_all(const struct image_entry *all, size_t count, const struct image_entry *some,
+                      size_t some_count)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < some_count; i++) {
+        while (at < count && by_place(&all[at], &some[i]) < 0)
+            at++;
+        if (at == count || by_place(&all[at], &some[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
+enum image_set_standing image_set_compare(const void *stored, size_t stored_len, const void *sent,
+                                          size_t sent_len, struct arena *arena)
+{
+    struct image_entry *old = NULL, *new = NULL;
+    size_t old_count = 0;
+    size_t new_count = 0;
+    struct error err;
+    if (stored_len == sent_len && memcmp(stored, sent, sent_len) == 0)
+        return IMAGE_SET_HELD;
+    if (image_set_decode(stored, stored_len, arena, &old, &old_count, &err) != ERR_OK ||
+        image_set_decode(sent, sent_len, arena, &new, &new_count, &err) != ERR_OK)
+        return IMAGE_SET_OTHER;
+    qsort(old, old_count, sizeof(*old), by_place);
+    qsort(new, new_count, sizeof(*new), by_place);
+    if (holds_all(old, old_count, new, new_count))
+        return IMAGE_SET_HELD;
+    return holds_all(new, new_count, old, old_count) ? IMAGE_SET_GROWN : IMAGE_SET_OTHER;
 }

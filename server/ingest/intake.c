@@ -90,22 +90,6 @@ void intake_drop(struct intake *in, const char *path, const char *reason)
     in->dropped_count++;
 }
 
-struct report_images *intake_find_set(const struct intake *in, const char *bundle_id,
-                                      const char *set)
-{
-    for (size_t i = in->set_count; i-- > 0;) {
-        if (strcmp(in->sets[i]->set, set) == 0 && strcmp(in->sets[i]->set_of, bundle_id) == 0)
-            return in->sets[i];
-    }
-    return NULL;
-}
-
-void intake_add_set(struct intake *in, struct report_images *images)
-{
-    if (ROOM(in, sets, set))
-        in->sets[in->set_count++] = images;
-}
-
 void intake_need_set(struct intake *in, const char *set)
 {
     for (size_t i = 0; i < in->need_set_count; i++) {

@@ -29,7 +29,7 @@ struct intake {
     size_t dropped_count, dropped_room;
     struct ingest_ignored *ignored;
     size_t ignored_count;
-    struct report_images **sets; /* image sets this body defines */
+    struct named_set *sets; /* image sets this body speaks of, server/ingest/named_sets.h */
     size_t set_count, set_room;
     const char **need_sets;
     size_t need_set_count, need_set_room;
@@ -57,10 +57,6 @@ void intake_refuse_line(struct intake *in, uint32_t line, const char *path, cons
 void intake_drop(struct intake *in, const char *path, const char *reason);
 /* The lists, into a result without an op. */
 void ingest_publish(const struct intake *in, struct ingest_result *ret);
-/* An image set this body defines, or NULL. */
-struct report_images *intake_find_set(const struct intake *in, const char *bundle_id,
-                                      const char *set);
-void intake_add_set(struct intake *in, struct report_images *images);
 void intake_need_set(struct intake *in, const char *set);
 
 #endif

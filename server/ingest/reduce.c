@@ -7,11 +7,11 @@
 #include "server/analysis/culprit.h"
 #include "server/ingest/app_batch.h"
 #include "server/ingest/image_set.h"
+#include "server/ingest/named_sets.h"
 
 #define CLOCK_PAST_MS   (30 * CLOCK_DAY_MS)
 #define CLOCK_FUTURE_MS CLOCK_DAY_MS
 #define ADDRESSES_MAX   ((size_t)1024 * 1024)
-#define IMAGE_SET_MAX   ((size_t)4 * 1024 * 1024)
 
 /* The map over one `struct report_images` in a process of that app (it knows places of its own), OS
  * and arch (they name its slide group), built once. */
@@ -343,22 +343,18 @@ static void set_time(const struct intake *in, const struct report *r, struct op_
     op->time_ms = r->has_timestamp && !op->clock_skew ? r->timestamp_ms : now;
 }
 
-/* The set a batch defines is stored; one that it only names counts as used. */
-static enum err note_set(struct reducer *rd, struct app_batch *b,
-                         const struct report_images *images)
+/* The set a body defines is stored; one that it only names counts as used. */
+static void note_set(struct reducer *rd, struct app_batch *b, const struct report_images *images)
 {
-    if (!images || !images->set || b->op.image_set_data)
-        return ERR_OK;
+    if (!images || !images->set || b->op.image_set)
+        return;
+    const struct named_set *s = named_set_find(rd->in, b->op.bundle_id, images->set);
     b->op.image_set = images->set;
-    if (!images->defines_set)
-        return ERR_OK;
-    struct buf out;
-    buf_init(&out, IMAGE_SET_MAX);
-    bool ok = image_set_encode(images->entries, images->count, &out);
-    b->op.image_set_data = ok ? arena_memdup(rd->arena, out.data, out.len) : NULL;
-    b->op.image_set_len = out.len;
-    buf_done(&out);
-    return b->op.image_set_data ? ERR_OK : no_memory(rd);
+    if (!s || !s->defined)
+        return;
+    b->op.image_set_data = s->data;
+    b->op.image_set_len = s->len;
+    b->op.image_set_compare = image_set_compare;
 }
 
 static enum err reduce_report(struct reducer *rd, const struct report *r)
@@ -399,7 +395,8 @@ static enum err reduce_report(struct reducer *rd, const struct report *r)
         rc = reduce_threads(rd, b, map, r, op);
     if (rc == ERR_OK)
         rc = reduce_own_stack(rd, b, map, r, op);
-    return rc == ERR_OK ? note_set(rd, b, r->images) : rc;
+    note_set(rd, b, r->images);
+    return rc;
 }
 
 enum err reduce_reports(struct intake *in, struct write_op *op, struct error *err)

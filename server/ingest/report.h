@@ -67,7 +67,9 @@ struct report_images {
     size_t count;
     const char *set;    /* image_set, NULL */
     bool defines_set;   /* images stood beside the name: to be remembered */
-    const char *set_of; /* bundle id the set belongs to */
+    const char *set_of; /* bundle id it was noted for last, server/ingest/named_sets.h */
+    const void *data;   /* them as bytes, once it was noted */
+    size_t len;
 };
 
 struct report {

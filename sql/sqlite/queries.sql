@@ -163,7 +163,10 @@ INSERT INTO image_sets (app_id, client_id, used_ms) VALUES (?1, ?2, ?3);
 INSERT INTO image_set_data (image_set_id, data) VALUES (?1, ?2);
 
 -- name: image_set_replace
-UPDATE image_set_data SET data = ?2 WHERE image_set_id = ?1 AND data <> ?2;
+UPDATE image_set_data SET data = ?2 WHERE image_set_id = ?1;
+
+-- name: image_set_data
+SELECT data FROM image_set_data WHERE image_set_id = ?1;
 
 -- === writing: reports ============================================================================
 

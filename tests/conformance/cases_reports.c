@@ -537,6 +537,81 @@ void suite_image_sets_are_remembered(struct suite *s)
     }
 }
 
+/* Texts: one list is a longer one's beginning. */
+static enum image_set_standing by_beginning(const void *stored, size_t stored_len, const void *sent,
+                                            size_t sent_len, struct arena *arena)
+{
+    (void)arena;
+    if (memcmp(stored, sent, stored_len < sent_len ? stored_len : sent_len) != 0)
+        return IMAGE_SET_OTHER;
+    return sent_len > stored_len ? IMAGE_SET_GROWN : IMAGE_SET_HELD;
+}
+
+static void define_set(struct suite *s, const char *name, const char *images, int day)
+{
+    static int number;
+    char id[32];
+    snprintf(id, sizeof(id), "set-%d", number++);
+    struct suite_report r = {.id = id, .received_ms = SUITE_NOW + day * DAY};
+    struct write_op *op = suite_batch(SUITE_APP, &r, 1);
+    struct op_batch *b = &op->u.batches.items[0];
+    b->image_set = name;
+    b->image_set_data = images;
+    b->image_set_len = strlen(images);
+    b->image_set_compare = by_beginning;
+    suite_apply(s, op);
+}
+
+static void check_set(struct suite *s, const char *name, const char *want)
+{
+    struct error err;
+    const void *data = NULL;
+    size_t len = 0;
+    ck_assert_int_eq(read_image_set(s->reader, SUITE_APP, name, &s->arena, &data, &len, &err),
+                     want ? ERR_OK : ERR_NOT_FOUND);
+    if (want) {
+        ck_assert_uint_eq(len, strlen(want));
+        ck_assert_mem_eq(data, want, len);
+    }
+}
+
+void suite_image_sets_of_two_devices(struct suite *s)
+{
+    define_set(s, "one", "ab", 0);
+    define_set(s, "one", "abc", 0);
+    define_set(s, "one", "a", 0);
+    check_set(s, "one", "abc");
+
+    define_set(s, "two", "ab", 0);
+    define_set(s, "two", "xy", 0);
+    check_set(s, "two", "");
+    define_set(s, "two", "xy", 0);
+    check_set(s, "two", "");
+    define_set(s, "told", "ab", 0);
+    define_set(s, "told", "", 0);
+    check_set(s, "told", "");
+    define_set(s, "new", "", 0);
+    check_set(s, "new", "");
+    if (strcmp(s->backend, "sqlite") == 0)
+        suite_reopen(s);
+    check_set(s, "one", "abc");
+    check_set(s, "two", "");
+
+    /* Whoever uses a name keeps its mark; unused, it goes as any other. */
+    define_set(s, "two", "xy", 2);
+    for (int i = 0; i < 2; i++) {
+        struct write_op *op = write_op_new(WRITE_EXPIRE, 4096);
+        op->u.expire = (struct op_expire){.now_ms = SUITE_NOW + 2 * DAY,
+                                          .image_sets_before_ms = SUITE_NOW + (i ? 3 : 1) * DAY,
+                                          .max_rows = 100};
+        suite_apply(s, op);
+        check_set(s, "two", i ? NULL : "");
+        check_set(s, "told", NULL);
+    }
+    define_set(s, "two", "xy", 2);
+    check_set(s, "two", "xy");
+}
+
 void suite_images_first_seen_wins(struct suite *s)
 {
     struct error err;

@@ -86,6 +86,7 @@ extern const size_t suite_case_count;
     X(daily_stacks_are_capped)                                                                     \
     X(daily_stacks_of_samples_and_threads)                                                         \
     X(image_sets_are_remembered)                                                                   \
+    X(image_sets_of_two_devices)                                                                   \
     X(images_first_seen_wins)                                                                      \
     X(sampling_is_undone_in_orders)                                                                \
     X(resolution_makes_a_cluster)                                                                  \

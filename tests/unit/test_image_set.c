@@ -79,4 +79,71 @@ START_TEST(any_bytes_are_safe)
 }
 END_TEST
 
-UNIT_MAIN("image_set", round_trip_keeps_what_the_map_needs, any_bytes_are_safe)
+static enum image_set_standing standing_of(const struct image_entry *stored, size_t stored_count,
+                                           const struct image_entry *sent, size_t sent_count)
+{
+    struct buf a, b;
+    struct arena arena;
+    buf_init(&a, 100000);
+    buf_init(&b, 100000);
+    arena_init(&arena, 100000);
+    ck_assert(image_set_encode(stored, stored_count, &a));
+    ck_assert(image_set_encode(sent, sent_count, &b));
+    enum image_set_standing s = image_set_compare(a.data, a.len, b.data, b.len, &arena);
+    buf_done(&a);
+    buf_done(&b);
+    arena_done(&arena);
+    return s;
+}
+
+START_TEST(one_process_adds_images)
+{
+    const struct image_entry a = entry("A", "/usr/lib/A"), b = entry("B", NULL);
+    struct image_entry c = entry("C", NULL);
+    c.load_address = 0x4000;
+    const struct image_entry two[] = {a, c}, three[] = {c, b, a}, twice[] = {a, c, a};
+    ck_assert_int_eq(standing_of(two, 2, two, 2), IMAGE_SET_HELD);
+    ck_assert_int_eq(standing_of(two, 2, twice, 3), IMAGE_SET_HELD);
+    ck_assert_int_eq(standing_of(two, 2, three, 3), IMAGE_SET_GROWN);
+    ck_assert_int_eq(standing_of(three, 3, two, 2), IMAGE_SET_HELD);
+    ck_assert_int_eq(standing_of(two, 0, two, 2), IMAGE_SET_GROWN);
+    const struct image_entry other[] = {a, b};
+    ck_assert_int_eq(standing_of(two, 2, other, 2), IMAGE_SET_OTHER);
+}
+END_TEST
+
+START_TEST(another_place_is_another_process)
+{
+    struct image_entry was[2] = {entry("A", NULL), entry("n", NULL)}, is[6][2];
+    memset(&was[1].uuid, 0, sizeof(was[1].uuid));
+    for (size_t i = 0; i < 6; i++)
+        memcpy(is[i], was, sizeof(was));
+    is[0][0].load_address = 0x4000;
+    is[1][0].has_slide = true;
+    is[2][0].has_load_address = false;
+    is[3][0].uuid.bytes[15] = 1;
+    is[4][1].name = "m"; /* what stands for its UUID */
+    is[5][0].has_slide = true;
+    is[5][0].slide = 0x4000;
+    for (size_t i = 0; i < 6; i++)
+        ck_assert_int_eq(standing_of(was, 2, is[i], 2), IMAGE_SET_OTHER);
+    is[0][0] = was[0];
+    is[0][0].name = "Other";
+    is[0][0].size = 5;
+    ck_assert_int_eq(standing_of(was, 2, is[0], 2), IMAGE_SET_HELD);
+}
+END_TEST
+
+START_TEST(damaged_bytes_are_no_list)
+{
+    struct arena arena;
+    arena_init(&arena, 100000);
+    ck_assert_int_eq(image_set_compare("", 0, "\1\0", 2, &arena), IMAGE_SET_OTHER);
+    ck_assert_int_eq(image_set_compare("\1\0", 2, "\1\1", 2, &arena), IMAGE_SET_OTHER);
+    ck_assert_int_eq(image_set_compare("\2\0", 2, "\1\0", 2, &arena), IMAGE_SET_OTHER);
+    arena_done(&arena);
+}
+END_TEST
+
+UNIT_MAIN("image_set", round_trip_keeps_what_the_map_needs, any_bytes_are_safe,
+          one_process_adds_images, another_place_is_another_process, damaged_bytes_are_no_list)

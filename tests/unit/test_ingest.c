@@ -479,6 +479,31 @@ START_TEST(image_sets)
 }
 END_TEST
 
+#define IMAGES_OF(address)                                                                         \
+    "\"images\":[{\"uuid\":\"" UUID_A "\",\"name\":\"Shop\",\"load_address\":\"" address "\"}]"
+#define STACK(id) "\"reports\":[{\"id\":\"" id "\",\"stack\":[\"0x100400010\"]}]"
+#define NAMED     "{" APP ",\"image_set\":\"s1\","
+
+START_TEST(two_lists_of_one_name_in_a_body)
+{
+    ck_assert_int_eq(take_as(NAMED IMAGES_OF("0x100400000") "," STACK("a") "}\n" /* */
+                             NAMED STACK("b") "}\n"                              /* */
+                             NAMED IMAGES_OF("0x100000000") "," STACK("c") "}\n" /* */
+                             NAMED STACK("d") "}",
+                             INGEST_NDJSON, NULL, NULL),
+                     ERR_OK);
+    ck_assert_uint_eq(result.reports, 3);
+    ck_assert_uint_eq(result.rejected_count, 1);
+    ck_assert_uint_eq(result.rejected[0].index, 3);
+    ck_assert_uint_eq(result.need_image_set_count, 1);
+    ck_assert_str_eq(batch(0)->image_set, "s1");
+    ck_assert_ptr_nonnull(batch(0)->image_set_data);
+    ck_assert_uint_eq(batch(0)->image_set_len, 0);
+    ck_assert_uint_eq(batch(0)->stack_count, 2);
+    ingest_result_done(&result);
+}
+END_TEST
+
 START_TEST(each_image_set_is_remembered)
 {
     ck_assert_int_eq(take_as("{" APP "," IMAGES ",\"image_set\":\"s1\",\"reports\":[{\"id\":\"a\","
@@ -660,7 +685,7 @@ UNIT_MAIN("ingest", batch_object, flat_report_as_documented, one_bad_report_is_r
           outermost_first_is_turned, stalled_thread_is_the_stack,
           longest_stage_of_samples_is_the_culprit, slide_group_is_that_of_each_report_s_os,
           slide_alone_gives_the_same_stack, each_app_places_by_its_own_word, image_sets,
-          each_image_set_is_remembered, empty_stacks_count_without_one,
-          skipped_stacks_and_frame_drops, what_must_not_be_stored_is_dropped, content_id_is_stable,
-          apps_are_kept_apart, deep_stacks_are_cut_at_the_outer_end, memory_is_capped,
-          what_fails_takes_no_quota)
+          two_lists_of_one_name_in_a_body, each_image_set_is_remembered,
+          empty_stacks_count_without_one, skipped_stacks_and_frame_drops,
+          what_must_not_be_stored_is_dropped, content_id_is_stable, apps_are_kept_apart,
+          deep_stacks_are_cut_at_the_outer_end, memory_is_capped, what_fails_takes_no_quota)
