@@ -23,7 +23,7 @@
 #define ID_DAYS_MAX   256
 #define ID_DAYS_BYTES ((size_t)32 << 20)
 #define ID_HASH_SIZE  16
-#define ID_DAYS_STEP  4096 /* ids learnt at a time */
+#define ID_DAYS_STEP  16384 /* ids learnt at a time */
 
 struct id_range;
 

@@ -109,12 +109,14 @@ enum err sqlite_read_days(struct sqlite_storage *s, struct error *err)
 /* A step of what there is to learn about ids; after a commit, which it does not fail. */
 static void learn_ids(struct sqlite_storage *s)
 {
-    uint8_t hashes[ID_DAYS_STEP][ID_HASH_SIZE];
     uint8_t after[ID_HASH_SIZE];
     int64_t day = 0;
     size_t count = 0;
     bool first = true, row = true;
     if (!id_days_wants(&s->id_days, &day, &first, after))
+        return;
+    uint8_t(*hashes)[ID_HASH_SIZE] = arena_array(&s->scratch, ID_DAYS_STEP, ID_HASH_SIZE);
+    if (!hashes)
         return;
     sqlite3_stmt *st = sql_start(&s->conn, SQL_REPORT_IDS_OF_DAY, NULL, sql_int(day),
                                  sql_blob(after, first ? 0 : sizeof(after)), sql_int(ID_DAYS_STEP));
