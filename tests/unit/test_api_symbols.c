@@ -83,14 +83,20 @@ START_TEST(what_cannot_be_removed_now_goes_later)
 {
     char path[512], folder[512], inside[600];
     http_fixture_start(&http_fixture);
-    add_symbol_file();
     index_path(path, sizeof(path));
     snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
     ck_assert_int_eq(mkdir(folder, 0755), 0);
     ck_assert_int_eq(mkdir(path, 0755), 0); /* no file: it cannot be unlinked */
     snprintf(inside, sizeof(inside), "%s/x", path);
     ck_assert_int_eq(mkdir(inside, 0755), 0);
-    ck_assert_int_eq(http_ask("DELETE", SHOP, ADMIN_TOKEN), 202);
+    /* The keeper's one look at the store after a start may come late, and take a row that has no
+     * index. */
+    int status = 404;
+    for (int i = 0; i < 2 && status == 404; i++) {
+        add_symbol_file();
+        status = http_ask("DELETE", SHOP, ADMIN_TOKEN);
+    }
+    ck_assert_int_eq(status, 202);
     ck_assert_ptr_null(strstr(http_answer.body, path));
     ck_assert_int_eq(http_get(SHOP), 404); /* the row is gone, the file follows */
     ck_assert_int_eq(rmdir(inside), 0);
