@@ -36,34 +36,36 @@ static enum err cached_p90(sqlite3_stmt *st, int column, int64_t *ret, struct er
     return ok ? ERR_OK : error_set(err, ERR_FORMAT, "the sums of a cluster are damaged");
 }
 
+struct matching {
+    struct row_list *rows;
+    bool p90;
+};
+
+static enum err matching_row(void *ctx, sqlite3_stmt *st, struct error *err)
+{
+    const struct matching *m = ctx;
+    struct candidate *c = row_list_add(m->rows, err);
+    if (!c)
+        return ERR_NO_MEMORY;
+    c->id = (uint64_t)sqlite3_column_int64(st, 0);
+    c->count = sqlite3_column_int64(st, 1);
+    c->weighted = sqlite3_column_int64(st, 2);
+    c->stall_ms = sqlite3_column_int64(st, 3);
+    c->first_ms = sqlite3_column_int64(st, 4);
+    c->last_ms = sqlite3_column_int64(st, 5);
+    return m->p90 ? cached_p90(st, 6, &c->p90, err) : ERR_OK;
+}
+
 /* Clusters by what the filter says about clusters themselves, ascending by id. */
 static enum err matching(struct sqlite_reader *r, const struct read_filter *f, bool p90,
                          struct row_list *rows, struct error *err)
 {
-    bool row = true;
-    sqlite3_stmt *st = sql_start(&r->conn, SQL_CLUSTERS_MATCHING, err, sql_text(f->bundle_id),
-                                 sql_text(f->category), sql_text(f->state), sql_text(f->text),
-                                 sql_int(f->include_hidden));
-    if (!st)
-        return err->code;
-    for (;;) {
-        enum err rc = sql_step(&r->conn, st, &row, err);
-        if (rc || !row)
-            return rc;
-        struct candidate *c = row_list_add(rows, err);
-        if (!c)
-            return ERR_NO_MEMORY;
-        c->id = (uint64_t)sqlite3_column_int64(st, 0);
-        c->count = sqlite3_column_int64(st, 1);
-        c->weighted = sqlite3_column_int64(st, 2);
-        c->stall_ms = sqlite3_column_int64(st, 3);
-        c->first_ms = sqlite3_column_int64(st, 4);
-        c->last_ms = sqlite3_column_int64(st, 5);
-        if (p90 && (rc = cached_p90(st, 6, &c->p90, err))) {
-            sql_end(st);
-            return rc;
-        }
-    }
+    struct matching m = {rows, p90};
+    return sqlite_each_row(&r->conn,
+                           sql_start(&r->conn, SQL_CLUSTERS_MATCHING, err, sql_text(f->bundle_id),
+                                     sql_text(f->category), sql_text(f->state), sql_text(f->text),
+                                     sql_int(f->include_hidden)),
+                           matching_row, &m, err);
 }
 
 /* --- sums under a filter, of candidates that ascend by id -------------------------------------- */
@@ -176,31 +178,30 @@ static void drop_uncounted(struct row_list *rows)
     rows->count = kept;
 }
 
+static enum err stacks_row(void *ctx, sqlite3_stmt *st, struct error *err)
+{
+    const uint64_t id = (uint64_t)sqlite3_column_int64(st, 0);
+    const struct cube_row sums = {.count = sqlite3_column_int64(st, 1),
+                                  .weighted = sqlite3_column_int64(st, 2),
+                                  .stall_ms = sqlite3_column_int64(st, 3)};
+    return wants_candidate(ctx, id) ? count_row(ctx, id, &sums, err) : ERR_OK;
+}
+
 /* From the counters of all stacks, or from reports. */
 static enum err count_stacks(struct sqlite_reader *r, const struct read_filter *f,
                              enum read_source source, struct row_list *rows, struct error *err)
 {
     struct sql_value values[FILTER_VALUES];
     struct counted c = {rows, 0};
-    bool row = true;
     enum err rc = sqlite_filter_values(r, f, source, values, err);
     if (rc)
         return rc;
-    sqlite3_stmt *st = sql_bind(
-        &r->conn, source == READ_COUNTERS ? SQL_CLUSTERS_BY_COUNTERS : SQL_CLUSTERS_BY_REPORTS,
-        values, FILTER_VALUES, err);
-    if (!st)
-        return err->code;
-    for (;;) {
-        if ((rc = sql_step(&r->conn, st, &row, err)) || !row)
-            return rc;
-        const uint64_t id = (uint64_t)sqlite3_column_int64(st, 0);
-        const struct cube_row sums = {.count = sqlite3_column_int64(st, 1),
-                                      .weighted = sqlite3_column_int64(st, 2),
-                                      .stall_ms = sqlite3_column_int64(st, 3)};
-        if (wants_candidate(&c, id))
-            (void)count_row(&c, id, &sums, err);
-    }
+    return sqlite_each_row(
+        &r->conn,
+        sql_bind(&r->conn,
+                 source == READ_COUNTERS ? SQL_CLUSTERS_BY_COUNTERS : SQL_CLUSTERS_BY_REPORTS,
+                 values, FILTER_VALUES, err),
+        stacks_row, &c, err);
 }
 
 /* Replaces cached sums by those under the filter. */

@@ -117,32 +117,34 @@ static enum sql_query query_of(enum read_source source, int64_t cluster_id)
     return cluster_id == FIGURES_CLUSTERS ? of_clusters[source] : of_cluster[source];
 }
 
+struct scanning {
+    bool reports;
+    figure_visit *visit;
+    void *ctx;
+};
+
+static enum err scan_row(void *ctx, sqlite3_stmt *st, struct error *err)
+{
+    const struct scanning *c = ctx;
+    struct figure_row figures;
+    sqlite_figure_row(st, c->reports, &figures);
+    return c->visit(c->ctx, &figures, err);
+}
+
 static enum err scan(struct sqlite_reader *r, enum sql_query query, enum read_source source,
                      int64_t cluster_id, const struct read_filter *f, figure_visit *visit,
                      void *ctx, struct error *err)
 {
     struct sql_value values[SCAN_VALUES];
-    struct figure_row figures;
-    bool row = true;
+    struct scanning c = {source == READ_REPORTS, visit, ctx};
     enum err rc = sqlite_filter_values(r, f, source, values, err);
     if (rc)
         return rc;
     values[FILTER_VALUES] = sql_int(cluster_id);
     values[FILTER_VALUES + 1] = sql_text(f->category);
     values[FILTER_VALUES + 2] = sql_text(f->state);
-    sqlite3_stmt *st = sql_bind(&r->conn, query, values, SCAN_VALUES, err);
-    if (!st)
-        return err->code;
-    for (;;) {
-        rc = sql_step(&r->conn, st, &row, err);
-        if (rc || !row)
-            return rc;
-        sqlite_figure_row(st, source == READ_REPORTS, &figures);
-        if ((rc = visit(ctx, &figures, err))) {
-            sql_end(st);
-            return rc;
-        }
-    }
+    return sqlite_each_row(&r->conn, sql_bind(&r->conn, query, values, SCAN_VALUES, err), scan_row,
+                           &c, err);
 }
 
 /* A cluster with many stacks: from its own sums. */
@@ -176,36 +178,33 @@ enum err sqlite_scan_figures(struct sqlite_reader *r, enum read_source source, i
     return scan(r, query_of(source, cluster_id), source, cluster_id, f, visit, ctx, err);
 }
 
+static enum err usage_row(void *ctx, sqlite3_stmt *st, struct error *err)
+{
+    const struct scanning *c = ctx;
+    const struct figure_row usage = {
+        .build_id = sqlite3_column_int64(st, 0),
+        .device_id = sqlite3_column_int64(st, 1),
+        .os_id = sqlite3_column_int64(st, 2),
+        .page_id = sqlite3_column_int64(st, 3),
+        .day = sqlite3_column_int64(st, 4),
+        .stall_ms = sqlite3_column_int64(st, 5),
+        .weighted = sqlite3_column_int64(st, 6),
+    };
+    return c->visit(c->ctx, &usage, err);
+}
+
 enum err sqlite_scan_usage(struct sqlite_reader *r, enum usage_source source,
                            const struct read_filter *f, figure_visit *visit, void *ctx,
                            struct error *err)
 {
     struct sql_value values[FILTER_VALUES];
-    bool row = true;
+    struct scanning c = {.visit = visit, .ctx = ctx};
     enum err rc = sqlite_filter_values(r, f, READ_COUNTERS, values, err);
     if (rc)
         return rc;
-    sqlite3_stmt *st =
+    return sqlite_each_row(
+        &r->conn,
         sql_bind(&r->conn, source == USAGE_PAGES ? SQL_USAGE_PAGES_OF : SQL_USAGE_DEVICES_OF,
-                 values, FILTER_VALUES, err);
-    if (!st)
-        return err->code;
-    for (;;) {
-        rc = sql_step(&r->conn, st, &row, err);
-        if (rc || !row)
-            return rc;
-        const struct figure_row usage = {
-            .build_id = sqlite3_column_int64(st, 0),
-            .device_id = sqlite3_column_int64(st, 1),
-            .os_id = sqlite3_column_int64(st, 2),
-            .page_id = sqlite3_column_int64(st, 3),
-            .day = sqlite3_column_int64(st, 4),
-            .stall_ms = sqlite3_column_int64(st, 5),
-            .weighted = sqlite3_column_int64(st, 6),
-        };
-        if ((rc = visit(ctx, &usage, err))) {
-            sql_end(st);
-            return rc;
-        }
-    }
+                 values, FILTER_VALUES, err),
+        usage_row, &c, err);
 }

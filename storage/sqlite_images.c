@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "storage/sqlite_dict.h"
+#include "storage/sqlite_rows.h"
 
 enum err uuid_list_add(struct uuid_list *l, struct arena *arena, const struct uuid *uuid,
                        struct error *err)
@@ -32,23 +33,25 @@ enum err sqlite_layout_learn(struct sqlite_storage *s, const struct uuid *uuid, 
     return rc;
 }
 
+struct grouping {
+    struct uuid_list *list;
+    struct arena *arena;
+};
+
+static enum err group_row(void *ctx, sqlite3_stmt *st, struct error *err)
+{
+    const struct grouping *g = ctx;
+    struct uuid group;
+    sql_column_fixed(st, 0, &group, sizeof(group));
+    return uuid_list_add(g->list, g->arena, &group, err);
+}
+
 enum err sqlite_groups_of(struct sqlite_storage *s, const struct uuid *uuid, struct uuid_list *l,
                           struct error *err)
 {
-    sqlite3_stmt *st = sql_start(&s->conn, SQL_GROUPS_OF, err, uuid_value(uuid));
-    if (!st)
-        return err->code;
-    for (bool row = true;;) {
-        struct uuid group;
-        enum err rc = sql_step(&s->conn, st, &row, err);
-        if (rc || !row)
-            return rc;
-        sql_column_fixed(st, 0, &group, sizeof(group));
-        if ((rc = uuid_list_add(l, &s->scratch, &group, err))) {
-            sql_end(st);
-            return rc;
-        }
-    }
+    struct grouping g = {l, &s->scratch};
+    return sqlite_each_row(&s->conn, sql_start(&s->conn, SQL_GROUPS_OF, err, uuid_value(uuid)),
+                           group_row, &g, err);
 }
 
 enum err sqlite_disturb_pending(struct sqlite_storage *s, const struct uuid *uuid,
@@ -64,21 +67,30 @@ static int by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+struct collection {
+    uint64_t *ids; /* room for what a query finds at most */
+    size_t count;
+};
+
+static enum err collect_row(void *ctx, sqlite3_stmt *st, struct error *err)
+{
+    struct collection *c = ctx;
+    (void)err;
+    c->ids[c->count++] = (uint64_t)sqlite3_column_int64(st, 0);
+    return ERR_OK;
+}
+
 /* Adds what a query finds about one UUID between two ids. */
 static enum err collect(struct sqlite_storage *s, const struct repend *r, size_t i, uint64_t end,
                         uint64_t *ids, size_t *count, struct error *err)
 {
+    struct collection c = {ids, *count};
     sqlite3_stmt *st = sql_start(&s->conn, r->all_users ? SQL_USER_STACKS : SQL_MISSING_STACKS, err,
                                  uuid_value(&r->uuids->items[i]), sql_int((int64_t)r->after_id),
                                  sql_int((int64_t)end), sql_int(REPEND_CHUNK + 1));
-    if (!st)
-        return err->code;
-    for (bool row = true;;) {
-        enum err rc = sql_step(&s->conn, st, &row, err);
-        if (rc || !row)
-            return rc;
-        ids[(*count)++] = (uint64_t)sqlite3_column_int64(st, 0);
-    }
+    enum err rc = sqlite_each_row(&s->conn, st, collect_row, &c, err);
+    *count = c.count;
+    return rc;
 }
 
 /* All users: one look is over REPEND_CHUNK ids, because each stack's frames have to be read. */

@@ -88,30 +88,34 @@ static enum err fill_row(struct sqlite_reader *r, uint64_t id, struct arena *are
     return rc;
 }
 
+struct releases {
+    struct cluster_row *cluster;
+    struct arena *arena;
+    const char *before; /* the version of the row before */
+};
+
+static enum err release_row(void *ctx, sqlite3_stmt *st, struct error *err)
+{
+    struct releases *x = ctx;
+    bool failed = false;
+    const char *version = sql_column_text(st, 0, x->arena, &failed);
+    const char *build = sql_column_text(st, 1, x->arena, &failed);
+    if (failed)
+        return no_memory(err);
+    x->cluster->versions += strcmp(x->before, version) != 0;
+    x->before = version;
+    cluster_release(x->cluster, version, build);
+    return ERR_OK;
+}
+
 /* Distinct versions, and the ends of their order. */
 static enum err fill_releases(struct sqlite_reader *r, struct arena *arena, struct cluster_row *c,
                               struct error *err)
 {
-    const char *before = "";
-    bool row = true;
-    bool failed = false;
-    sqlite3_stmt *st = sql_start(&r->conn, SQL_CLUSTER_RELEASES, err, sql_int((int64_t)c->id));
-    if (!st)
-        return err->code;
-    for (;;) {
-        enum err rc = sql_step(&r->conn, st, &row, err);
-        if (rc || !row)
-            return rc;
-        const char *version = sql_column_text(st, 0, arena, &failed);
-        const char *build = sql_column_text(st, 1, arena, &failed);
-        if (failed) {
-            sql_end(st);
-            return no_memory(err);
-        }
-        c->versions += strcmp(before, version) != 0;
-        before = version;
-        cluster_release(c, version, build);
-    }
+    struct releases x = {c, arena, ""};
+    return sqlite_each_row(&r->conn,
+                           sql_start(&r->conn, SQL_CLUSTER_RELEASES, err, sql_int((int64_t)c->id)),
+                           release_row, &x, err);
 }
 
 /* What of the tally is full is counted from the stacks. */
@@ -225,25 +229,26 @@ static enum err heaviest_stacks(struct sqlite_reader *r, int64_t id, size_t limi
     return rc;
 }
 
+struct stack_listing {
+    struct sqlite_reader *reader;
+    struct row_list *rows;
+};
+
+static enum err stack_row(void *ctx, sqlite3_stmt *st, struct error *err)
+{
+    const struct stack_listing *l = ctx;
+    struct stack_row *s = row_list_add(l->rows, err);
+    return s ? sqlite_stack_fill(l->reader, st, l->rows->arena, s, err) : ERR_NO_MEMORY;
+}
+
 static enum err all_stacks(struct sqlite_reader *r, int64_t id, size_t limit, struct row_list *rows,
                            struct error *err)
 {
-    bool row = true;
-    sqlite3_stmt *st =
-        sql_start(&r->conn, SQL_CLUSTER_STACKS, err, sql_int(id), sql_int((int64_t)limit));
-    if (!st)
-        return err->code;
-    for (;;) {
-        enum err rc = sql_step(&r->conn, st, &row, err);
-        if (rc || !row)
-            return rc;
-        struct stack_row *s = row_list_add(rows, err);
-        rc = s ? sqlite_stack_fill(r, st, rows->arena, s, err) : ERR_NO_MEMORY;
-        if (rc) {
-            sql_end(st);
-            return rc;
-        }
-    }
+    struct stack_listing l = {r, rows};
+    return sqlite_each_row(
+        &r->conn,
+        sql_start(&r->conn, SQL_CLUSTER_STACKS, err, sql_int(id), sql_int((int64_t)limit)),
+        stack_row, &l, err);
 }
 
 enum err sqlite_read_cluster_stacks(struct storage_reader *base, uint64_t id, size_t limit,

@@ -57,30 +57,24 @@ static enum err add_cell(struct cells *cells, uint64_t cluster_id, const struct 
     return ERR_OK;
 }
 
+static enum err cell_row(void *ctx, sqlite3_stmt *st, struct error *err)
+{
+    const struct day_sums d = {
+        .side = sqlite3_column_int(st, 1),
+        .day = sqlite3_column_int(st, 2),
+        .count = sqlite3_column_int64(st, 3),
+        .weighted = sqlite3_column_int64(st, 4),
+        .stall_ms = sqlite3_column_int64(st, 5),
+        .above_ms = sqlite3_column_int64(st, 6),
+    };
+    return add_cell(ctx, (uint64_t)sqlite3_column_int64(st, 0), &d, err);
+}
+
 static enum err add_cells(struct sqlite_reader *r, enum sql_query query,
                           const struct sql_value *values, struct cells *cells, struct error *err)
 {
-    bool row = true;
-    sqlite3_stmt *st = sql_bind(&r->conn, query, values, FILTER_VALUES + 2, err);
-    if (!st)
-        return err->code;
-    for (;;) {
-        enum err rc = sql_step(&r->conn, st, &row, err);
-        if (rc || !row)
-            return rc;
-        const struct day_sums d = {
-            .side = sqlite3_column_int(st, 1),
-            .day = sqlite3_column_int(st, 2),
-            .count = sqlite3_column_int64(st, 3),
-            .weighted = sqlite3_column_int64(st, 4),
-            .stall_ms = sqlite3_column_int64(st, 5),
-            .above_ms = sqlite3_column_int64(st, 6),
-        };
-        if ((rc = add_cell(cells, (uint64_t)sqlite3_column_int64(st, 0), &d, err))) {
-            sql_end(st);
-            return rc;
-        }
-    }
+    return sqlite_each_row(&r->conn, sql_bind(&r->conn, query, values, FILTER_VALUES + 2, err),
+                           cell_row, cells, err);
 }
 
 /* --- from roll-ups ---------------------------------------------------------------------------- */

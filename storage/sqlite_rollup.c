@@ -158,6 +158,12 @@ static bool lacks_tables(const struct sqlite_storage *s, const struct rollup_pla
     return !p->rolled && p->stacks > (int64_t)s->rollup_stacks;
 }
 
+static enum err give_tables(struct sqlite_storage *s, struct rollup_place *p, struct error *err)
+{
+    p->rolled = true;
+    return fill_tables(s, p->cluster_id, err);
+}
+
 /* --- rolling up ------------------------------------------------------------------------------- */
 
 /* Reports of one cluster. */
@@ -178,10 +184,8 @@ static enum err roll_cluster(struct sqlite_storage *s, const struct rolled_repor
     }
     if (!rc && !ok)
         rc = no_memory(err);
-    if (!rc && lacks_tables(s, &p)) {
-        p.rolled = true;
-        rc = fill_tables(s, p.cluster_id, err);
-    }
+    if (!rc && lacks_tables(s, &p))
+        rc = give_tables(s, &p, err);
     if (!rc)
         rc = sqlite_rollup_place_set(s, &p, err);
     cube_done(&p.cube);
@@ -260,8 +264,7 @@ enum err sqlite_rollup_grown(struct sqlite_storage *s, int64_t cluster_id, struc
     if (!rc)
         rc = sqlite_rollup_place(s, cluster_id, &p, err);
     if (!rc && !p.rolled) {
-        p.rolled = true;
-        rc = fill_tables(s, cluster_id, err);
+        rc = give_tables(s, &p, err);
         if (!rc)
             rc = sqlite_rollup_place_set(s, &p, err);
     }

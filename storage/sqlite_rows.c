@@ -2,6 +2,24 @@
 
 #include <string.h>
 
+enum err sqlite_each_row(struct sql_conn *c, sqlite3_stmt *st, row_visit *visit, void *ctx,
+                         struct error *err)
+{
+    bool row = true;
+    if (!st)
+        return err->code;
+    for (;;) {
+        enum err rc = sql_step(c, st, &row, err);
+        if (rc || !row)
+            return rc;
+        rc = visit(ctx, st, err);
+        if (rc) {
+            sql_end(st);
+            return rc;
+        }
+    }
+}
+
 void row_list_init(struct row_list *l, size_t row_size, struct arena *arena)
 {
     *l = (struct row_list){.size = row_size, .arena = arena};
@@ -30,22 +48,25 @@ bool sqlite_fill_text(sqlite3_stmt *st, struct arena *arena, void *row)
     return !failed;
 }
 
+struct listing {
+    row_fill *fill;
+    struct row_list *rows;
+};
+
+static enum err list_row(void *ctx, sqlite3_stmt *st, struct error *err)
+{
+    const struct listing *l = ctx;
+    void *item = row_list_add(l->rows, err);
+    return item && l->fill(st, l->rows->arena, item)
+               ? ERR_OK
+               : error_set(err, ERR_NO_MEMORY, "no memory for an answer");
+}
+
 enum err sqlite_rows(struct sql_conn *c, sqlite3_stmt *st, row_fill *fill, struct row_list *rows,
                      struct error *err)
 {
-    bool row = true;
-    if (!st)
-        return err->code;
-    for (;;) {
-        enum err rc = sql_step(c, st, &row, err);
-        if (rc || !row)
-            return rc;
-        void *item = row_list_add(rows, err);
-        if (!item || !fill(st, rows->arena, item)) {
-            sql_end(st);
-            return error_set(err, ERR_NO_MEMORY, "no memory for an answer");
-        }
-    }
+    struct listing l = {fill, rows};
+    return sqlite_each_row(c, st, list_row, &l, err);
 }
 
 enum err sqlite_row_array_of(struct sql_conn *c, sqlite3_stmt *st, row_fill *fill, size_t row_size,

@@ -1,7 +1,8 @@
 /*
- * sqlite_rows - the rows of a statement as an array.
+ * sqlite_rows - the rows of a statement, visited or as an array.
  *
- * Purpose: one loop for all queries whose rows become structs: the caller says how one row does.
+ * Purpose: one loop for all queries: the caller says what is done with a row, or how one becomes a
+ * struct.
  *
  * Invariants: after an error the statement is reset, so that no reader stays on an old state of the
  * database.
@@ -12,6 +13,12 @@
 #define STALLSYM_STORAGE_SQLITE_ROWS_H
 
 #include "storage/sqlite_stmt.h"
+
+/* What is done with the row a statement is at; an error ends the rows. */
+typedef enum err row_visit(void *ctx, sqlite3_stmt *st, struct error *err);
+/* All rows of a statement that is bound (NULL: *err says why not). */
+enum err sqlite_each_row(struct sql_conn *c, sqlite3_stmt *st, row_visit *visit, void *ctx,
+                         struct error *err);
 
 /* Rows of a result, growing in an arena. */
 struct row_list {

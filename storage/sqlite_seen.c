@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/sqlite_rows.h"
+
 #define SEEN_ITEMS 512
 
 struct seen_item {
@@ -64,25 +66,35 @@ static int by_key(const void *a, const void *b)
     return (x->key > y->key) - (x->key < y->key);
 }
 
+struct looking {
+    struct seen_list *list;
+    enum seen_end end;
+    bool more; /* stacks than the list holds */
+};
+
+static enum err look_at(void *ctx, sqlite3_stmt *st, struct error *err)
+{
+    struct looking *l = ctx;
+    struct seen_list *list = l->list;
+    const struct seen_item item = {key_of(sqlite3_column_int64(st, 1 + (int)l->end), l->end),
+                                   sqlite3_column_int64(st, 0)};
+    (void)err;
+    l->more = l->more || list->count == SEEN_ITEMS;
+    if (list->count < SEEN_ITEMS)
+        lift(list->items, list->count++, item);
+    else if (item.key < list->items[0].key)
+        sink(list->items, list->count, item);
+    return ERR_OK;
+}
+
 static enum err look(struct sqlite_storage *s, enum seen_end end, struct seen_list *list,
                      struct error *err)
 {
-    bool more = false;
-    sqlite3_stmt *st = sql_start(&s->conn, SQL_STACKS_SEEN, err, sql_int(list->cluster_id));
-    enum err rc = st ? ERR_OK : err->code;
-    for (bool row = true; !rc;) {
-        rc = sql_step(&s->conn, st, &row, err);
-        if (rc || !row)
-            break;
-        const struct seen_item item = {key_of(sqlite3_column_int64(st, 1 + (int)end), end),
-                                       sqlite3_column_int64(st, 0)};
-        more = more || list->count == SEEN_ITEMS;
-        if (list->count < SEEN_ITEMS)
-            lift(list->items, list->count++, item);
-        else if (item.key < list->items[0].key)
-            sink(list->items, list->count, item);
-    }
-    list->limit = more ? list->items[0].key : INT64_MAX;
+    struct looking l = {list, end, false};
+    enum err rc = sqlite_each_row(
+        &s->conn, sql_start(&s->conn, SQL_STACKS_SEEN, err, sql_int(list->cluster_id)), look_at, &l,
+        err);
+    list->limit = l.more ? list->items[0].key : INT64_MAX;
     if (list->count)
         qsort(list->items, list->count, sizeof(list->items[0]), by_key);
     return rc;

@@ -13,37 +13,31 @@
 #define DICT_DAYS_KEPT 2
 
 struct id_list {
+    struct arena *arena;
     int64_t *items;
     size_t count, cap;
 };
 
-static enum err id_list_add(struct sqlite_storage *s, struct id_list *l, int64_t id,
-                            struct error *err)
+static enum err id_list_add(struct id_list *l, int64_t id, struct error *err)
 {
     if (l->count && l->items[l->count - 1] == id)
         return ERR_OK;
-    if (!arena_room(&s->scratch, (void **)&l->items, l->count, &l->cap, sizeof(*l->items)))
+    if (!arena_room(l->arena, (void **)&l->items, l->count, &l->cap, sizeof(*l->items)))
         return error_set(err, ERR_NO_MEMORY, "no memory for retention");
     l->items[l->count++] = id;
     return ERR_OK;
+}
+
+static enum err id_row(void *ctx, sqlite3_stmt *st, struct error *err)
+{
+    return id_list_add(ctx, sqlite3_column_int64(st, 0), err);
 }
 
 /* First columns of a query's rows. */
 static enum err id_list_query(struct sqlite_storage *s, struct id_list *l, enum sql_query q,
                               const struct sql_value *values, size_t count, struct error *err)
 {
-    sqlite3_stmt *st = sql_bind(&s->conn, q, values, count, err);
-    if (!st)
-        return err->code;
-    for (bool row = true;;) {
-        enum err rc = sql_step(&s->conn, st, &row, err);
-        if (!rc && row)
-            rc = id_list_add(s, l, sqlite3_column_int64(st, 0), err);
-        if (rc)
-            sql_end(st);
-        if (rc || !row)
-            return rc;
-    }
+    return sqlite_each_row(&s->conn, sql_bind(&s->conn, q, values, count, err), id_row, l, err);
 }
 
 static enum err drop_stack(struct sqlite_storage *s, int64_t stack_id, struct error *err)
@@ -111,7 +105,7 @@ static enum err delete_report(struct sqlite_storage *s, int64_t id, struct id_li
 /* Those that were pending when their last report went, and are resolved by now. */
 static enum err retire_left(struct sqlite_storage *s, const struct op_expire *o, struct error *err)
 {
-    struct id_list stacks = {0};
+    struct id_list stacks = {.arena = &s->scratch};
     const struct sql_value limit = sql_int(o->max_rows);
     enum err rc = id_list_query(s, &stacks, SQL_STACKS_LEFT, &limit, 1, err);
     for (size_t i = 0; i < stacks.count && !rc; i++) {
@@ -125,8 +119,8 @@ static enum err retire_left(struct sqlite_storage *s, const struct op_expire *o,
 /* Reports are in order of receipt; the oldest ones go. */
 static enum err expire_reports(struct sqlite_storage *s, struct op_expire *o, struct error *err)
 {
-    struct id_list reports = {0};
-    struct id_list stacks = {0};
+    struct id_list reports = {.arena = &s->scratch};
+    struct id_list stacks = {.arena = &s->scratch};
     const struct sql_value range[] = {sql_int(o->reports_before_ms), sql_int(o->max_rows)};
     enum err rc = id_list_query(s, &reports, SQL_REPORTS_OLD, range, 2, err);
     if (!rc && reports.count)

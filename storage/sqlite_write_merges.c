@@ -3,6 +3,7 @@
 
 #include "storage/sqlite_life.h"
 #include "storage/sqlite_merges.h"
+#include "storage/sqlite_rows.h"
 
 struct cluster_facts {
     int64_t id, app_id;
@@ -127,27 +128,25 @@ struct apart_pair {
     uint8_t keys[2][PART_KEY_SIZE];
 };
 
+static bool fill_apart(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    struct apart_pair *p = row;
+    (void)arena;
+    p->id = sqlite3_column_int64(st, 0);
+    sql_column_fixed(st, 1, p->keys[0], PART_KEY_SIZE);
+    sql_column_fixed(st, 2, p->keys[1], PART_KEY_SIZE);
+    return true;
+}
+
 /* Rules that say that two causes which become one are two: the last word counts. */
 static enum err forget_apart(struct sqlite_storage *s, int64_t app_id, const uint8_t *from,
                              const uint8_t *into, int64_t now_ms, struct error *err)
 {
     struct apart_pair *pairs = NULL;
     size_t count = 0;
-    size_t cap = 0;
-    sqlite3_stmt *st = sql_start(&s->conn, SQL_RULES_APART, err, sql_int(app_id));
-    enum err rc = st ? ERR_OK : err->code;
-    for (bool row = true; !rc;) {
-        rc = sql_step(&s->conn, st, &row, err);
-        if (rc || !row)
-            break;
-        if (!arena_room(&s->scratch, (void **)&pairs, count, &cap, sizeof(*pairs))) {
-            sql_end(st);
-            return error_set(err, ERR_NO_MEMORY, "no memory for rules");
-        }
-        pairs[count].id = sqlite3_column_int64(st, 0);
-        sql_column_fixed(st, 1, pairs[count].keys[0], PART_KEY_SIZE);
-        sql_column_fixed(st, 2, pairs[count++].keys[1], PART_KEY_SIZE);
-    }
+    enum err rc =
+        sqlite_row_array(&s->conn, sql_start(&s->conn, SQL_RULES_APART, err, sql_int(app_id)),
+                         fill_apart, &s->scratch, &pairs, &count, err);
     for (size_t i = 0; i < count && !rc; i++) {
         uint8_t roots[2][PART_KEY_SIZE] = {{0}};
         rc = sqlite_key_root(s, app_id, pairs[i].keys[0], roots[0], err);
@@ -362,19 +361,9 @@ static enum err ask_for_work(struct sqlite_storage *s, struct op_cluster_work *o
 {
     int64_t *apps = NULL;
     size_t count = 0;
-    size_t cap = 0;
-    sqlite3_stmt *st = sql_start(&s->conn, SQL_WORK_APPS, err, sql_text(o->bundle_id));
-    enum err rc = st ? ERR_OK : err->code;
-    for (bool row = true; !rc;) {
-        rc = sql_step(&s->conn, st, &row, err);
-        if (rc || !row)
-            break;
-        if (!arena_room(&s->scratch, (void **)&apps, count, &cap, sizeof(*apps))) {
-            sql_end(st);
-            return error_set(err, ERR_NO_MEMORY, "no memory for work on clusters");
-        }
-        apps[count++] = sqlite3_column_int64(st, 0);
-    }
+    enum err rc =
+        sqlite_row_array(&s->conn, sql_start(&s->conn, SQL_WORK_APPS, err, sql_text(o->bundle_id)),
+                         sqlite_fill_int, &s->scratch, &apps, &count, err);
     for (size_t i = 0; i < count && !rc; i++)
         rc = sqlite_work_ask(s, apps[i], o->kind, CLUSTER_PHASE_LEARN, 0, o->now_ms, err);
     o->count = count;
