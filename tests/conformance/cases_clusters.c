@@ -405,11 +405,7 @@ void suite_group_members_are_capped(struct suite *s)
     size_t count;
     uint32_t files[SENT];
     struct uuid group = suite_uuid(SUITE_GROUP);
-    s->options.daily_values = 2;
-    if (strcmp(s->backend, "memory") == 0)
-        suite_close(s), suite_open(s, "memory");
-    s->options.daily_values = 2;
-    suite_reopen(s);
+    suite_cap_values(s, 2);
     for (uint32_t i = 0; i < SENT; i++) {
         char id[16];
         snprintf(id, sizeof(id), "m%u", i);

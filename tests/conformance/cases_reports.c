@@ -279,11 +279,7 @@ void suite_daily_values_are_capped(struct suite *s)
     struct breakdown_scope scope;
     size_t count;
     char id[32], page[16];
-    s->options.daily_values = 3;
-    if (strcmp(s->backend, "memory") == 0)
-        suite_close(s), suite_open(s, "memory");
-    s->options.daily_values = 3;
-    suite_reopen(s);
+    suite_cap_values(s, 3);
     for (int day = 0; day < 2; day++) {
         for (int i = 0; i < 6; i++) {
             snprintf(id, sizeof(id), "%d.%d", day, i);
@@ -328,11 +324,7 @@ void suite_report_pairs_are_capped(struct suite *s)
     enum { VALUES = 30, PAIRS = VALUES * VALUES };
     static char ids[PAIRS][16], one[VALUES][8], other[VALUES][8];
     static struct suite_report reports[PAIRS];
-    s->options.daily_values = VALUES;
-    if (strcmp(s->backend, "memory") == 0)
-        suite_close(s), suite_open(s, "memory");
-    s->options.daily_values = VALUES;
-    suite_reopen(s);
+    suite_cap_values(s, VALUES);
     for (int i = 0; i < VALUES; i++) {
         snprintf(one[i], sizeof(one[i]), "a%d", i);
         snprintf(other[i], sizeof(other[i]), "b%d", i);

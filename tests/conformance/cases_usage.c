@@ -146,11 +146,7 @@ void suite_usage_pairs_are_capped(struct suite *s)
     enum { VALUES = 30, PAIRS = VALUES * VALUES };
     static char ids[PAIRS][16], one[VALUES][8], other[VALUES][8];
     struct suite_usage items[PAIRS];
-    s->options.daily_values = VALUES;
-    if (strcmp(s->backend, "memory") == 0)
-        suite_close(s), suite_open(s, "memory");
-    s->options.daily_values = VALUES;
-    suite_reopen(s);
+    suite_cap_values(s, VALUES);
     for (int i = 0; i < VALUES; i++) {
         snprintf(one[i], sizeof(one[i]), "a%d", i);
         snprintf(other[i], sizeof(other[i]), "b%d", i);

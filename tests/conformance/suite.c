@@ -50,6 +50,12 @@ void suite_open(struct suite *s, const char *backend)
     suite_reopen(s);
 }
 
+void suite_cap_values(struct suite *s, uint32_t daily_values)
+{
+    s->options.daily_values = daily_values;
+    suite_reopen(s);
+}
+
 void suite_close(struct suite *s)
 {
     static const char *const left[] = {"", "-wal", "-shm"};

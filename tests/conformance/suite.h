@@ -38,6 +38,8 @@ struct suite {
 void suite_open(struct suite *s, const char *backend);
 /* Closes and opens again: what a restart sees (SQLite only). */
 void suite_reopen(struct suite *s);
+/* At the begin of a case: so many new values of a kind a day. */
+void suite_cap_values(struct suite *s, uint32_t daily_values);
 void suite_close(struct suite *s);
 
 struct uuid suite_uuid(uint32_t n);
