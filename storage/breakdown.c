@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/vec.h"
 
 void breakdown_init(struct breakdown *b)
 {
@@ -134,22 +135,8 @@ static void show_usage(const struct breakdown_parts *parts, const struct breakdo
     ret->launches = (double)u->figures.weighted / FIGURES_WEIGHT_ONE;
 }
 
-/* Room for one more entry, not to be found by its numbers any more. */
-static struct breakdown_entry *append(struct breakdown *b, size_t count)
-{
-    if (count == b->cap) {
-        size_t cap = b->cap ? b->cap * 2 : 64;
-        struct breakdown_entry *entries = realloc(b->entries, cap * sizeof(*entries));
-        if (!entries)
-            return NULL;
-        b->entries = entries;
-        b->cap = cap;
-    }
-    return &b->entries[count];
-}
-
 /* Values that were used without a report: their rate is 0, which is worth knowing. Only where use is
- * split as the rows are. */
+ * split as the rows are. They are not to be found by their numbers. */
 static bool add_unhurt(const struct breakdown_parts *parts)
 {
     struct breakdown *b = parts->sums;
@@ -159,11 +146,11 @@ static bool add_unhurt(const struct breakdown_parts *parts)
         const struct breakdown_entry *u = &used->entries[i];
         if (find(b, u) || count >= BREAKDOWN_MAX)
             continue;
-        struct breakdown_entry *e = append(b, count);
-        if (!e)
+        struct breakdown_entry *entries = vec_grown(b->entries, &b->cap, count + 1, sizeof(*u));
+        if (!entries)
             return false;
-        *e = (struct breakdown_entry){.value = u->value, .value2 = u->value2};
-        count++;
+        b->entries = entries;
+        entries[count++] = (struct breakdown_entry){.value = u->value, .value2 = u->value2};
     }
     b->count = count;
     return true;

@@ -69,13 +69,13 @@ static bool room_for_latest(struct frame_kinds *k, size_t function)
 {
     if (function < k->latest_room || function > LATEST_MAX)
         return true;
-    const size_t room = function + 1 + k->latest_room / 2;
-    struct numbered_frame *latest = realloc(k->latest, room * sizeof(*latest));
+    const size_t known = k->latest_room;
+    struct numbered_frame *latest =
+        vec_grown(k->latest, &k->latest_room, function + 1, sizeof(*latest));
     if (!latest)
         return false;
-    memset(latest + k->latest_room, 0, (room - k->latest_room) * sizeof(*latest));
+    memset(latest + known, 0, (k->latest_room - known) * sizeof(*latest));
     k->latest = latest;
-    k->latest_room = room;
     return true;
 }
 

@@ -35,13 +35,30 @@ static enum err room_for_name(struct names *n, int64_t last, struct error *err)
 {
     if ((size_t)last < n->count)
         return ERR_OK;
-    const size_t count = (size_t)last + 1 + n->count / 2;
-    const char **texts = realloc(n->texts, count * sizeof(*texts));
+    const size_t known = n->count;
+    const char **texts = vec_grown(n->texts, &n->count, (size_t)last + 1, sizeof(*texts));
     if (!texts)
         return error_set(err, ERR_NO_MEMORY, "no memory for names");
-    memset(texts + n->count, 0, (count - n->count) * sizeof(*texts));
+    memset(texts + known, 0, (n->count - known) * sizeof(*texts));
     n->texts = texts;
-    n->count = count;
+    return ERR_OK;
+}
+
+static enum err name_row(void *ctx, sqlite3_stmt *st, struct error *err)
+{
+    struct names *n = ctx;
+    const int64_t id = sqlite3_column_int64(st, 0);
+    bool failed = false;
+    enum err rc = room_for_name(n, id, err);
+    if (rc)
+        return rc;
+    const char **text = &n->texts[id];
+    if (!*text)
+        *text = sql_column_text(st, 1, n->arena, &failed);
+    if (failed && !n->arena->capped)
+        return error_set(err, ERR_NO_MEMORY, "no memory for the names of the frames");
+    if (failed)
+        *text = WEIGHT_OTHER_NAME; /* clients bring names: they cannot take the answer away */
     return ERR_OK;
 }
 
@@ -49,25 +66,8 @@ static enum err room_for_name(struct names *n, int64_t last, struct error *err)
 static enum err read_names(struct names *n, int64_t first, int64_t last, struct error *err)
 {
     struct sql_conn *c = &n->reader->conn;
-    bool row = true, failed = false;
-    sqlite3_stmt *st = sql_start(c, SQL_NAMES_BETWEEN, err, sql_int(first), sql_int(last));
-    enum err rc = st ? ERR_OK : err->code;
-    while (!rc && !(rc = sql_step(c, st, &row, err)) && row) {
-        const int64_t id = sqlite3_column_int64(st, 0);
-        if ((rc = room_for_name(n, id, err)))
-            break;
-        const char **text = &n->texts[id];
-        failed = false;
-        if (!*text)
-            *text = sql_column_text(st, 1, n->arena, &failed);
-        if (failed && !n->arena->capped)
-            rc = error_set(err, ERR_NO_MEMORY, "no memory for the names of the frames");
-        else if (failed)
-            *text = WEIGHT_OTHER_NAME; /* clients bring names: they cannot take the answer away */
-    }
-    if (rc)
-        sql_end(st);
-    return rc;
+    return sqlite_each_row(c, sql_start(c, SQL_NAMES_BETWEEN, err, sql_int(first), sql_int(last)),
+                           name_row, n, err);
 }
 
 /* A name is a row of `names`, numbered from 1 on without gaps, so that a flat table will do. Names

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
+
 /* What stands between frames, and between lines, cannot stand in a name. */
 static void put_name(struct buf *b, const char *s)
 {
@@ -59,13 +61,12 @@ void flame_folded(const struct flame *f, struct buf *out)
         depth -= up;
         cut_path(&path, ends, depth);
         if (depth == room) {
-            size_t *larger = realloc(ends, 2 * room * sizeof(*ends));
+            size_t *larger = vec_grown(ends, &room, depth + 1, sizeof(*ends));
             if (!larger) {
                 out->failed = true;
                 break;
             }
             ends = larger;
-            room *= 2;
         }
         if (depth > 0)
             buf_putc(&path, ';');

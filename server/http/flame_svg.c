@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "base/vec.h"
 #include "flame_assets.h"
 
 /* DESIGN. One <g> a node: its rectangle, its name as far as it fits, and a <title> with all there is
@@ -173,13 +174,12 @@ static size_t put_nodes(const struct flame *f, struct buf *b)
         double width = n.function == CALL_TREE_NONE ? 1 : width_of(f, &n);
         bool drawn = width >= FLAME_WIDTH_MIN;
         if (depth + 2 > room) {
-            double *larger = realloc(free_from, 2 * room * sizeof(*free_from));
+            double *larger = vec_grown(free_from, &room, depth + 2, sizeof(*free_from));
             if (!larger) {
                 deepest = 0;
                 break;
             }
             free_from = larger;
-            room *= 2;
         }
         if (drawn) {
             put_node(f, b, &n, depth, free_from[depth], width);
