@@ -678,6 +678,11 @@ GROUP BY d.id ORDER BY max(c.day) DESC, d.value DESC, d.value2 DESC LIMIT ?3;
         -- include: dict_of_apps
         AND kind = 4 AND value = ?6))
 
+-- The filter's app is looked for at the cluster, not at each of its stacks.
+-- fragment: cluster_is_of_app
+    AND (?1 IS NULL OR
+        (SELECT app_id FROM clusters WHERE id = ?12) = (SELECT id FROM apps WHERE bundle_id = ?1))
+
 -- fragment: filter_reports
     AND r.id >= ?11
     -- include: filter_values
@@ -718,8 +723,8 @@ SELECT min(first_id) FROM report_days WHERE day >= ?1;
 SELECT c.build_id, 0, 0, 0, c.day, c.count, c.weighted, c.stall_ms, c.hist,
     c.above_ms, c.hours, c.kind, (SELECT category FROM clusters WHERE id = ?12)
 FROM stacks s JOIN counters c ON c.stack_id = s.id
-WHERE s.cluster_id = ?12 AND (?1 IS NULL OR
-        (SELECT app_id FROM clusters WHERE id = ?12) = (SELECT id FROM apps WHERE bundle_id = ?1))
+WHERE s.cluster_id = ?12
+    -- include: cluster_is_of_app
     -- include: filter_counters;
 
 -- name: figures_counters_app
@@ -733,8 +738,8 @@ WHERE (?1 IS NULL OR a.bundle_id = ?1)
 SELECT 0, c.device_id, c.os_id, 0, c.week, c.count, c.weighted, c.stall_ms, c.hist,
     c.above_ms, NULL, -1, (SELECT category FROM clusters WHERE id = ?12)
 FROM stacks s JOIN week_devices c ON c.stack_id = s.id
-WHERE s.cluster_id = ?12 AND (?1 IS NULL OR
-        (SELECT app_id FROM clusters WHERE id = ?12) = (SELECT id FROM apps WHERE bundle_id = ?1))
+WHERE s.cluster_id = ?12
+    -- include: cluster_is_of_app
     -- include: filter_devices;
 
 -- name: figures_devices_app
@@ -748,8 +753,8 @@ WHERE (?1 IS NULL OR a.bundle_id = ?1)
 SELECT c.build_id, 0, 0, c.page_id, c.week, c.count, c.weighted, c.stall_ms, c.hist,
     c.above_ms, NULL, -1, (SELECT category FROM clusters WHERE id = ?12)
 FROM stacks s JOIN week_pages c ON c.stack_id = s.id
-WHERE s.cluster_id = ?12 AND (?1 IS NULL OR
-        (SELECT app_id FROM clusters WHERE id = ?12) = (SELECT id FROM apps WHERE bundle_id = ?1))
+WHERE s.cluster_id = ?12
+    -- include: cluster_is_of_app
     -- include: filter_pages;
 
 -- name: figures_pages_app
@@ -763,8 +768,8 @@ WHERE (?1 IS NULL OR a.bundle_id = ?1)
 SELECT r.build_id, r.device_id, r.os_id, r.page_id, r.time_ms, 1, 1000000 + r.weight_above,
     r.duration_ms, r.cpu, r.memory, r.path_id, r.flags & 7, (SELECT category FROM clusters WHERE id = ?12)
 FROM stacks s JOIN reports r ON r.stack_id = s.id
-WHERE s.cluster_id = ?12 AND (?1 IS NULL OR
-        (SELECT app_id FROM clusters WHERE id = ?12) = (SELECT id FROM apps WHERE bundle_id = ?1))
+WHERE s.cluster_id = ?12
+    -- include: cluster_is_of_app
     -- include: filter_reports;
 
 -- name: figures_reports_app

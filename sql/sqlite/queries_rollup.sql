@@ -121,8 +121,8 @@ WHERE app_id IN (SELECT id FROM apps WHERE ?4 IS NULL OR bundle_id = ?4) AND kin
 SELECT c.build_id, 0, 0, 0, c.day, c.count, c.weighted, c.stall_ms, c.hist,
     c.above_ms, c.hours, c.kind, (SELECT category FROM clusters WHERE id = ?12)
 FROM cluster_counters c
-WHERE c.cluster_id = ?12 AND (?1 IS NULL OR
-        (SELECT app_id FROM clusters WHERE id = ?12) = (SELECT id FROM apps WHERE bundle_id = ?1))
+WHERE c.cluster_id = ?12
+    -- include: cluster_is_of_app
     AND c.day >= ?8 AND c.day < ?9 AND (?7 IS NULL OR c.kind = ?7)
     AND ((?2 IS NULL AND ?3 IS NULL) OR c.build_id IN (
         SELECT id FROM dict
@@ -133,8 +133,8 @@ WHERE c.cluster_id = ?12 AND (?1 IS NULL OR
 SELECT 0, c.device_id, c.os_id, 0, c.week, c.count, c.weighted, c.stall_ms, c.hist,
     c.above_ms, NULL, -1, (SELECT category FROM clusters WHERE id = ?12)
 FROM cluster_devices c
-WHERE c.cluster_id = ?12 AND (?1 IS NULL OR
-        (SELECT app_id FROM clusters WHERE id = ?12) = (SELECT id FROM apps WHERE bundle_id = ?1))
+WHERE c.cluster_id = ?12
+    -- include: cluster_is_of_app
     AND c.week >= ?8 AND c.week < ?9
     AND (?4 IS NULL OR c.device_id IN (SELECT id FROM dict
         WHERE app_id = (SELECT app_id FROM clusters WHERE id = ?12) AND kind = 2 AND value = ?4))
@@ -145,8 +145,8 @@ WHERE c.cluster_id = ?12 AND (?1 IS NULL OR
 SELECT c.build_id, 0, 0, c.page_id, c.week, c.count, c.weighted, c.stall_ms, c.hist,
     c.above_ms, NULL, -1, (SELECT category FROM clusters WHERE id = ?12)
 FROM cluster_pages c
-WHERE c.cluster_id = ?12 AND (?1 IS NULL OR
-        (SELECT app_id FROM clusters WHERE id = ?12) = (SELECT id FROM apps WHERE bundle_id = ?1))
+WHERE c.cluster_id = ?12
+    -- include: cluster_is_of_app
     AND c.week >= ?8 AND c.week < ?9
     AND (?6 IS NULL OR c.page_id IN (SELECT id FROM dict
         WHERE app_id = (SELECT app_id FROM clusters WHERE id = ?12) AND kind = 4 AND value = ?6))

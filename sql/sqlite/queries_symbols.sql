@@ -127,14 +127,19 @@ SELECT uuid, deleted FROM refits ORDER BY uuid LIMIT ?1;
 -- name: turn_backs
 SELECT uuid, all_users FROM turn_backs ORDER BY uuid LIMIT ?1;
 
+-- Whether an object is of a build that was asked to be kept.
+-- fragment: protected
+    SELECT 1 FROM slices x JOIN uploads u ON u.id = x.upload_id
+        JOIN protected_builds p ON p.bundle_id IN ('', u.bundle_id) AND p.version IN ('', u.version)
+            AND p.build IN ('', u.build) AND p.os_build IN ('', u.os_build)
+    WHERE x.object_sha256 = o.sha256
+
 -- name: objects_idle
 SELECT o.sha256, o.bytes, o.used_ms FROM objects o
 WHERE o.used_ms < max(?1, ?2) AND o.used_ms < CASE o.system WHEN 1 THEN ?2 ELSE ?1 END
     AND (o.used_ms < 0 OR NOT EXISTS (
-        SELECT 1 FROM slices x JOIN uploads u ON u.id = x.upload_id
-            JOIN protected_builds p ON p.bundle_id IN ('', u.bundle_id) AND p.version IN ('', u.version)
-                AND p.build IN ('', u.build) AND p.os_build IN ('', u.os_build)
-        WHERE x.object_sha256 = o.sha256))
+    -- include: protected
+    ))
 ORDER BY o.used_ms, o.sha256 LIMIT ?3;
 
 -- Whose an object is: the app that all its uploads name; '' otherwise, and for system libraries.
@@ -155,10 +160,8 @@ SELECT o.sha256, o.bytes, o.used_ms FROM objects o
 WHERE ?1 = (
     -- include: holder
     ) AND NOT EXISTS (
-    SELECT 1 FROM slices x JOIN uploads u ON u.id = x.upload_id
-        JOIN protected_builds p ON p.bundle_id IN ('', u.bundle_id) AND p.version IN ('', u.version)
-            AND p.build IN ('', u.build) AND p.os_build IN ('', u.os_build)
-    WHERE x.object_sha256 = o.sha256)
+    -- include: protected
+    )
 ORDER BY o.used_ms, o.sha256 LIMIT ?2;
 
 -- name: object_totals
