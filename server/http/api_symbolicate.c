@@ -165,10 +165,8 @@ static enum err symbolicate_one(struct symbolicate *s, struct jout *j,
 
 static enum err symbolicate_all(struct symbolicate *s, struct error *err)
 {
-    const char *app = s->r->identity.bundle_id;
-    struct layout_view view = layouts_view(s->r->services->layouts, app            ? app
-                                                                    : s->bundle_id ? s->bundle_id
-                                                                                   : "");
+    const char *app = app_of(s);
+    struct layout_view view = layouts_view(s->r->services->layouts, app ? app : "");
     const struct image_layout layout = {layouts_find, &view};
     struct jout j;
     enum err rc = image_map_build(s->images.entries, s->images.count, s->os ? s->os : "",
