@@ -322,7 +322,7 @@ static uint64_t reports_by(struct suite *s, enum breakdown_by by, const char *va
 void suite_report_pairs_are_capped(struct suite *s)
 {
     enum { VALUES = 30, PAIRS = VALUES * VALUES };
-    static char ids[PAIRS][16], one[VALUES][8], other[VALUES][8];
+    static char ids[PAIRS][16], one[VALUES][16], other[VALUES][16];
     static struct suite_report reports[PAIRS];
     suite_cap_values(s, VALUES);
     for (int i = 0; i < VALUES; i++) {

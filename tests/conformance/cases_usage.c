@@ -144,7 +144,7 @@ static double launches_of(struct suite *s, const char *device, const char *page)
 void suite_usage_pairs_are_capped(struct suite *s)
 {
     enum { VALUES = 30, PAIRS = VALUES * VALUES };
-    static char ids[PAIRS][16], one[VALUES][8], other[VALUES][8];
+    static char ids[PAIRS][16], one[VALUES][16], other[VALUES][16];
     struct suite_usage items[PAIRS];
     suite_cap_values(s, VALUES);
     for (int i = 0; i < VALUES; i++) {

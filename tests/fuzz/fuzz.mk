@@ -18,7 +18,7 @@ fuzz:
 	$(Q)docker/install-packages build fuzz
 	$(Q)$(MAKE) --no-print-directory fuzz-run BUILD=build-fuzz CFLAGS='-O1 -g -fno-omit-frame-pointer' \
 	    CC="$$(command -v clang-14 || command -v clang-19 || command -v clang)" \
-	    CFLAGS_EXTRA='-fsanitize=fuzzer-no-link,$(FUZZ_SANITIZE) -fno-sanitize-recover=all' \
+	    CFLAGS_EXTRA='-Wno-error -fsanitize=fuzzer-no-link,$(FUZZ_SANITIZE) -fno-sanitize-recover=all' \
 	    LDFLAGS_EXTRA='-fsanitize=fuzzer,$(FUZZ_SANITIZE)'
 
 FUZZ_WANTED := $(if $(T),$(T:fuzz_%=%),$(FUZZ_NAMES))
