@@ -1,5 +1,12 @@
 #include "server/preflight.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "server/http/client_addr.h"
 #include "server/http/listen_socket.h"
@@ -11,6 +18,20 @@ typedef enum err check(const struct config *config, struct error *err);
 static enum err check_address(const struct config *config, struct error *err)
 {
     return listen_socket_check(config->http.address, err);
+}
+
+/* Its folder is there, or is the one that the start makes. */
+static enum err check_port_file(const struct config *config, struct error *err)
+{
+    const char *path = config->http.port_file;
+    const char *slash = strrchr(path, '/');
+    char folder[PATH_MAX] = ".";
+    if (slash)
+        snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    if (!*path || faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 ||
+        (errno == ENOENT && strcmp(folder, config->storage.dir) == 0))
+        return ERR_OK;
+    return error_errno(err, errno, "no file can be made in %s", folder);
 }
 
 static enum err check_proxies(const struct config *config, struct error *err)
@@ -46,6 +67,7 @@ bool preflight(const struct config *config, struct buf *problems)
         check *check;
     } checks[] = {{"[clusters] rules: ", check_rules},
                   {"[http] address: ", check_address},
+                  {"[http] port_file: ", check_port_file},
                   {"[http] trusted_proxies: ", check_proxies},
                   {"", check_tls}};
     bool good = true;

@@ -139,8 +139,10 @@ enum err mem_read_object_holders(struct storage_reader *r, struct arena *arena,
         while (at < count && strcmp(rows[at].bundle_id, holder) != 0)
             at++;
         if (at == count)
-            rows[count++] = (struct object_holder_row){holder, 0};
+            rows[count++] = (struct object_holder_row){holder, 0, 0};
         rows[at].bytes += s->objects[i].row.bytes;
+        if (is_protected(s, s->objects[i].row.sha256))
+            rows[at].fixed += s->objects[i].row.bytes;
     }
     qsort(rows, count, sizeof(*rows), by_held);
     *ret = rows;

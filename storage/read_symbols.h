@@ -47,10 +47,11 @@ enum err read_idle_objects(struct storage_reader *r, int64_t app_before_ms,
                            struct object_row **ret, size_t *ret_count, struct error *err);
 
 /* Who holds how much of the kept objects, the one that holds most first. An object is held by the app
- * that all its uploads name; those of several apps, of none and of systems are "" together. */
+ * that all its uploads name; those of several apps, of none and of systems are "" together. `fixed`:
+ * the bytes of protected builds among them, which stay. */
 struct object_holder_row {
     const char *bundle_id;
-    uint64_t bytes;
+    uint64_t bytes, fixed;
 };
 enum err read_object_holders(struct storage_reader *r, struct arena *arena,
                              struct object_holder_row **ret, size_t *ret_count, struct error *err);

@@ -62,6 +62,7 @@ static bool fill_holder(sqlite3_stmt *st, struct arena *arena, void *row)
     bool failed = false;
     x->bundle_id = sql_column_text(st, 0, arena, &failed);
     x->bytes = (uint64_t)sqlite3_column_int64(st, 1);
+    x->fixed = (uint64_t)sqlite3_column_int64(st, 2);
     return !failed;
 }
 

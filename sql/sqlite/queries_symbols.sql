@@ -149,10 +149,12 @@ SELECT CASE WHEN min(u.bundle_id) = max(u.bundle_id) AND max(u.system) = 0 THEN 
 FROM slices x JOIN uploads u ON u.id = x.upload_id WHERE x.object_sha256 = o.sha256
 
 -- name: object_holders
-SELECT holder, sum(bytes) AS held FROM (
+SELECT holder, sum(bytes) AS held, sum(CASE stays WHEN 1 THEN bytes ELSE 0 END) FROM (
     SELECT o.bytes AS bytes, (
     -- include: holder
-    ) AS holder FROM objects o)
+    ) AS holder, EXISTS (
+    -- include: protected
+    ) AS stays FROM objects o)
 GROUP BY holder ORDER BY held DESC, holder;
 
 -- name: objects_held

@@ -187,6 +187,7 @@ void suite_holders_of_objects(struct suite *s)
     ck_assert_uint_eq(count, 3);
     ck_assert_str_eq(holders[0].bundle_id, "com.a");
     ck_assert_uint_eq(holders[0].bytes, 20000);
+    ck_assert_uint_eq(holders[0].fixed, 0);
     ck_assert_str_eq(holders[1].bundle_id, "");
     ck_assert_uint_eq(holders[1].bytes, 15000);
     ck_assert_str_eq(holders[2].bundle_id, "com.b");
@@ -203,6 +204,11 @@ void suite_holders_of_objects(struct suite *s)
     ck_assert_int_eq(read_held_objects(s->reader, "com.a", 3, &s->arena, &rows, &count, &err),
                      ERR_OK);
     ck_assert_uint_eq(count, 0);
+    ck_assert_int_eq(read_object_holders(s->reader, &s->arena, &holders, &count, &err), ERR_OK);
+    ck_assert_uint_eq(holders[0].fixed, 20000);
+    ck_assert_str_eq(holders[1].bundle_id, "");
+    ck_assert_uint_eq(holders[1].fixed, 10000); /* of both, and of a system */
+    ck_assert_uint_eq(holders[2].fixed, 0);
 }
 
 void suite_protected_builds_have_a_cap(struct suite *s)

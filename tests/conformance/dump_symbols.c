@@ -87,7 +87,8 @@ static void dump_holders(struct dump *d)
         return;
     for (size_t i = 0; i < n; i++) {
         const char *app = holders[i].bundle_id;
-        buf_printf(d->out, "holder %s %llu", app, (unsigned long long)holders[i].bytes);
+        buf_printf(d->out, "holder %s %llu %llu", app, (unsigned long long)holders[i].bytes,
+                   (unsigned long long)holders[i].fixed);
         if (dump_ok(d, read_held_objects(d->r, app, 5, &d->arena, &rows, &count, &err), &err)) {
             for (size_t k = 0; k < count; k++)
                 buf_printf(d->out, " %02x%02x", rows[k].sha256[0], rows[k].sha256[1]);

@@ -191,12 +191,12 @@ def configuration():
                            ':6: [http] address = [::1]: an IP address', ':8: [alerts] public_url = a: a URL'):
                 assert str(conf) + wanted in answer.stderr, answer
         conf.write_text('[storage]\ndir = %s\n[http]\naddress = no.such.host.invalid\nport = 0\n'
-                        'trusted_proxies = x\n[tls]\ncertificate = /none\n' % (d.folder / 'never'))
+                        'trusted_proxies = x\nport_file = /none/port\n[tls]\ncertificate = /none\n' % (d.folder / 'never'))
         for command in ('run', 'check-config'):
             answer = run([command, '-c', str(conf)])
             assert answer.returncode == 1, answer
             for wanted in ('[http] address: address no.such.host.invalid: ', '[http] trusted_proxies: trusted proxy "x"',
-                           '[tls] '):
+                           '[http] port_file: no file can be made in /none: No such', '[tls] '):
                 assert wanted in answer.stderr, (wanted, answer)
         assert not (d.folder / 'never').exists()
         for command in ('run', 'migrate', 'health'):
