@@ -149,13 +149,13 @@ enum err read_cursor_parse(const char *cursor, char list, int64_t *values, size_
         return ERR_OK;
     const char *p = cursor + 1;
     if (*cursor != list)
-        return error_set(err, ERR_INVALID, "this cursor belongs to another list");
+        return error_set(err, ERR_INVALID, "this is not a cursor of this list");
     for (size_t i = 0; i < count; i++) {
         char *end;
         bool number = *p == '-' || (*p >= '0' && *p <= '9');
         values[i] = strtoll(p, &end, 10);
         if (!number || end == p || *end != (i + 1 < count ? '.' : 0))
-            return error_set(err, ERR_INVALID, "this is not a cursor");
+            return error_set(err, ERR_INVALID, "this is not a cursor of this list");
         p = end + 1;
     }
     *ret_started = true;

@@ -365,7 +365,7 @@ static enum err read_page(const struct http_request *r, size_t *ret_limit, uint6
     if (rc != ERR_OK)
         return rc;
     if (cursor && (!query_parse_int(cursor, &after) || after < 0))
-        return error_set(err, ERR_INVALID, "this cursor is not one of ours");
+        return error_set(err, ERR_INVALID, "this is not a cursor of this list");
     if (query_text(&r->query, "limit"))
         *ret_limit = limit;
     *ret_after = (uint64_t)after;
