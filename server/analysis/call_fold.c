@@ -186,6 +186,27 @@ static enum err prepare(struct fold *f, const struct call_tree *t, struct error 
     return ERR_OK;
 }
 
+/* What waits to be added has functions, too. All of them, or none, are those of the new tree. */
+static enum err move_batch(struct fold *f, struct call_batch *b, struct error *err)
+{
+    enum err rc = ERR_OK;
+    for (size_t i = b->at; i < b->count && rc == ERR_OK; i++) {
+        const struct call_waiting *s = &b->stacks[b->turns[i].stack];
+        for (uint32_t k = 0, ignored; k < s->count && rc == ERR_OK; k++)
+            rc = function_of(f, b->functions[s->first + k], &ignored, err);
+    }
+    for (size_t i = b->at; i < b->count && rc == ERR_OK; i++) {
+        const struct call_waiting *s = &b->stacks[b->turns[i].stack];
+        for (uint32_t k = 0; k < s->count; k++)
+            b->functions[s->first + k] = f->functions[b->functions[s->first + k]];
+    }
+    if (rc == ERR_OK) {
+        f->to->batch = *b;
+        memset(b, 0, sizeof(*b));
+    }
+    return rc;
+}
+
 /* The functions count their bytes where their tree does. */
 static void swap(struct call_tree *a, struct call_tree *b)
 {
@@ -210,6 +231,8 @@ enum err call_tree_fold(struct call_tree *t, size_t max_nodes, bool *ret_folded,
         find_border(&f, keep);
         rc = copy_all(&f, err);
     }
+    if (rc == ERR_OK)
+        rc = move_batch(&f, &t->batch, err);
     if (rc == ERR_OK) {
         swap(t, f.to);
         *ret_folded = true;

@@ -46,6 +46,7 @@ void call_tree_free(struct call_tree *t)
     if (!t)
         return;
     call_functions_done(&t->functions);
+    call_batch_done(&t->batch);
     free(t->runs);
     free(t->path);
     free(t->children);
@@ -204,26 +205,32 @@ enum err call_tree_function(struct call_tree *t, const struct call_frame *frame,
     return call_functions_find(&t->functions, frame, ret, err);
 }
 
-/* How far a run and the functions, from the outermost of `count` on inwards, are the same. */
+/* How far a run and `count` functions, outermost first, are the same. */
 static uint32_t match(const struct call_tree *t, const struct call_run *r,
                       const uint32_t *functions, size_t count)
 {
     const uint32_t *path = t->path + r->first;
     const uint32_t end = r->length < count ? r->length : (uint32_t)count;
     uint32_t n = 1;
-    while (n < end && path[n] == functions[count - 1 - n])
+    while (n < end && path[n] == functions[n])
         n++;
     return n;
 }
 
-/* A new end of a path: as call_tree_put() wants it. */
-static void put_rest(struct call_tree *t, uint32_t run, const uint32_t *functions, size_t count,
-                     const int64_t weights[CALL_TREE_WEIGHTS])
+/* The run in which `functions` go on from the end of `at`, which has as many of them as
+ * *ret_same tells. Room is reserved. */
+static uint32_t step_down(struct call_tree *t, uint32_t at, const uint32_t *functions, size_t count,
+                          uint32_t *ret_same)
 {
-    uint32_t *turned = t->path + t->path_count;
-    for (size_t i = 0; i < count; i++)
-        turned[i] = functions[count - 1 - i];
-    call_run_weigh(&t->runs[call_tree_put(t, run, turned, count)], weights);
+    const uint32_t child = call_tree_child(t, at, functions[0]);
+    if (child == CALL_TREE_NONE) {
+        *ret_same = (uint32_t)count;
+        return call_tree_put(t, at, functions, count);
+    }
+    *ret_same = match(t, &t->runs[child], functions, count);
+    if (*ret_same < t->runs[child].length)
+        call_tree_split(t, child, *ret_same);
+    return child;
 }
 
 enum err call_tree_add(struct call_tree *t, const uint32_t *functions, size_t count,
@@ -232,21 +239,103 @@ enum err call_tree_add(struct call_tree *t, const uint32_t *functions, size_t co
     enum err rc = call_tree_reserve(t, count, err);
     if (rc != ERR_OK)
         return rc;
+    uint32_t *turned = t->path + t->path_count; /* as call_tree_put() wants it */
+    uint32_t at = 0, same;
+    for (size_t i = 0; i < count; i++)
+        turned[i] = functions[count - 1 - i];
     call_run_weigh(&t->runs[0], weights);
-    for (uint32_t at = 0; count > 0;) {
-        const uint32_t child = call_tree_child(t, at, functions[count - 1]);
-        if (child == CALL_TREE_NONE) {
-            put_rest(t, at, functions, count, weights);
-            return ERR_OK;
-        }
-        const uint32_t same = match(t, &t->runs[child], functions, count);
-        if (same < t->runs[child].length)
-            call_tree_split(t, child, same);
-        call_run_weigh(&t->runs[child], weights);
-        count -= same;
-        at = child;
+    for (size_t done = 0; done < count; done += same) {
+        at = step_down(t, at, turned + done, count - done, &same);
+        call_run_weigh(&t->runs[at], weights);
     }
     return ERR_OK;
+}
+
+/* --- many stacks, in order -------------------------------------------------------------------- */
+
+/* The way to where the last stack ended: the runs, and what is still to be added to each. */
+struct call_step {
+    uint32_t run;
+    uint32_t end; /* functions up to its end */
+    int64_t weights[CALL_TREE_WEIGHTS];
+};
+
+struct way {
+    struct call_step *steps; /* the root is the first */
+    size_t count;
+    const uint32_t *functions; /* of the last stack */
+    size_t function_count;
+};
+
+/* Steps that end behind `common` functions are left; what they weigh, those before them weigh, too. */
+static void step_back(struct call_tree *t, struct way *w, size_t common)
+{
+    for (; w->steps[w->count - 1].end > common; w->count--) {
+        const struct call_step *s = &w->steps[w->count - 1];
+        call_run_weigh(&t->runs[s->run], s->weights);
+        for (size_t k = 0; k < CALL_TREE_WEIGHTS; k++)
+            w->steps[w->count - 2].weights[k] += s->weights[k];
+    }
+}
+
+static size_t common_start(const struct way *w, const uint32_t *functions, size_t count)
+{
+    const size_t end = count < w->function_count ? count : w->function_count;
+    size_t n = 0;
+    while (n < end && functions[n] == w->functions[n])
+        n++;
+    return n;
+}
+
+static enum err add_next(struct call_tree *t, struct way *w, const struct call_waiting *s,
+                         struct error *err)
+{
+    const uint32_t *functions = t->batch.functions + s->first;
+    enum err rc = call_tree_reserve(t, s->count, err);
+    if (rc != ERR_OK)
+        return rc;
+    step_back(t, w, common_start(w, functions, s->count));
+    for (uint32_t same, done = w->steps[w->count - 1].end; done < s->count;) {
+        const uint32_t run =
+            step_down(t, w->steps[w->count - 1].run, functions + done, s->count - done, &same);
+        done += same;
+        w->steps[w->count++] = (struct call_step){.run = run, .end = done};
+    }
+    for (size_t k = 0; k < CALL_TREE_WEIGHTS; k++)
+        w->steps[w->count - 1].weights[k] += s->weights[k];
+    w->functions = functions;
+    w->function_count = s->count;
+    return ERR_OK;
+}
+
+enum err call_tree_settle(struct call_tree *t, struct error *err)
+{
+    const struct call_waiting *next = call_batch_next(&t->batch);
+    enum err rc = ERR_OK;
+    if (!next)
+        return ERR_OK;
+    struct way w = {.steps = malloc((t->batch.longest + 1) * sizeof(*w.steps)), .count = 1};
+    if (!w.steps)
+        return error_set(err, ERR_NO_MEMORY, "no memory for a call tree");
+    w.steps[0] = (struct call_step){.run = 0};
+    call_batch_sort(&t->batch);
+    for (; rc == ERR_OK && (next = call_batch_next(&t->batch)); t->batch.at += rc == ERR_OK)
+        rc = add_next(t, &w, next, err);
+    step_back(t, &w, 0);
+    call_run_weigh(&t->runs[0], w.steps[0].weights);
+    free(w.steps);
+    if (rc == ERR_OK)
+        call_batch_clear(&t->batch);
+    return rc;
+}
+
+enum err call_tree_gather(struct call_tree *t, const uint32_t *functions, size_t count,
+                          const int64_t weights[CALL_TREE_WEIGHTS], struct error *err)
+{
+    enum err rc = call_batch_full(&t->batch) ? call_tree_settle(t, err) : ERR_OK;
+    if (rc == ERR_OK && !call_batch_put(&t->batch, functions, count, weights))
+        rc = error_set(err, ERR_NO_MEMORY, "no memory for a call tree");
+    return rc;
 }
 
 /* --- order ------------------------------------------------------------------------------------ */

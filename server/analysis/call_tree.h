@@ -37,6 +37,12 @@ enum err call_tree_function(struct call_tree *t, const struct call_frame *frame,
 /* A stack by the numbers of its functions, innermost first; whole, or not at all. */
 enum err call_tree_add(struct call_tree *t, const uint32_t *functions, size_t count,
                        const int64_t weights[CALL_TREE_WEIGHTS], struct error *err);
+/* The same for many stacks, in any order: they wait for each other, to be added in an order that takes
+ * less time. ERR_LIMIT: not this stack, but those that wait do not fit: fold, and try again. */
+enum err call_tree_gather(struct call_tree *t, const uint32_t *functions, size_t count,
+                          const int64_t weights[CALL_TREE_WEIGHTS], struct error *err);
+/* Those that wait are part of the tree. ERR_LIMIT: some of them wait still: fold, and try again. */
+enum err call_tree_settle(struct call_tree *t, struct error *err);
 /* Puts children in order. */
 enum err call_tree_sort(struct call_tree *t, struct error *err);
 /* Leaves at most about `max_nodes`, the heaviest ones; what their other callees weigh becomes one

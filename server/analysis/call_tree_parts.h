@@ -19,7 +19,7 @@
 #ifndef STALLSYM_ANALYSIS_CALL_TREE_PARTS_H
 #define STALLSYM_ANALYSIS_CALL_TREE_PARTS_H
 
-#include "server/analysis/call_tree.h"
+#include "server/analysis/call_batch.h"
 
 struct call_run {
     int64_t value[CALL_TREE_WEIGHTS];
@@ -34,6 +34,7 @@ struct call_run {
 struct call_tree {
     size_t max_bytes, bytes; /* of the tables */
     struct call_functions functions;
+    struct call_batch batch; /* what waits to be added */
     struct call_run *runs;
     size_t run_count, run_room;
     uint32_t *path; /* the functions of all runs */

@@ -92,20 +92,43 @@ static enum err try_stack(struct flamegraph *g, const struct weighed_stack *s,
 {
     arena_reset(&g->scratch);
     enum err rc = find_path(g, s, err);
-    return rc == ERR_OK ? call_tree_add(g->tree, g->path, s->frame_count, weights, err) : rc;
+    return rc == ERR_OK ? call_tree_gather(g->tree, g->path, s->frame_count, weights, err) : rc;
 }
 
-/* A tree that is full is folded, to half of its nodes, until the stack fits. */
+/* The lightest half of the tree goes. *ret_smaller: it is smaller than it was. */
+static enum err fold_half(struct flamegraph *g, bool *ret_smaller, struct error *err)
+{
+    const size_t nodes = call_tree_count(g->tree);
+    bool folded;
+    enum err rc = call_tree_fold(g->tree, nodes / 2, &folded, err);
+    forget_kinds(g);
+    *ret_smaller = folded && call_tree_count(g->tree) < nodes;
+    g->truncated |= *ret_smaller;
+    return rc;
+}
+
+/* Stacks that wait for others are part of the tree, which is folded until they fit. */
+static enum err settle(struct flamegraph *g, struct error *err)
+{
+    enum err rc = call_tree_settle(g->tree, err);
+    for (bool smaller = true; rc == ERR_LIMIT && smaller;) {
+        rc = fold_half(g, &smaller, err);
+        if (rc == ERR_OK)
+            rc = call_tree_settle(g->tree, err);
+    }
+    return rc;
+}
+
+/* A tree that is full is folded until the stack fits; names of stacks that wait stay, as long as they
+ * wait. */
 static enum err add_to_tree(struct flamegraph *g, const struct weighed_stack *s,
                             const int64_t *weights, struct error *err)
 {
     enum err rc = try_stack(g, s, weights, err);
-    for (bool folded = true; rc == ERR_LIMIT && folded;) {
-        const size_t nodes = call_tree_count(g->tree);
-        rc = call_tree_fold(g->tree, nodes / 2, &folded, err);
-        forget_kinds(g);
-        folded = folded && call_tree_count(g->tree) < nodes;
-        g->truncated |= folded;
+    if (rc == ERR_LIMIT && (rc = settle(g, err)) == ERR_OK)
+        rc = try_stack(g, s, weights, err);
+    for (bool smaller = true; rc == ERR_LIMIT && smaller;) {
+        rc = fold_half(g, &smaller, err);
         if (rc == ERR_OK)
             rc = try_stack(g, s, weights, err);
     }
@@ -229,6 +252,8 @@ enum err api_get_flamegraph(struct http_request *r, const struct read_tools *too
         return error_set(err, ERR_NO_MEMORY, "no memory for a call tree");
     rc = read_stack_weights(tools->storage, q.cluster_id, q.filters, q.filter_count, tools->arena,
                             add_stack, &g, scopes, err);
+    if (rc == ERR_OK)
+        rc = settle(&g, err);
     if (rc == ERR_OK)
         rc = draw(r, &g, &q, &scopes[0], err);
     call_tree_free(g.tree);

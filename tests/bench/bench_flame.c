@@ -223,7 +223,7 @@ static enum err take(void *ctx, const struct weighed_stack *s, struct error *err
             return err->code;
         path[i] = *function;
     }
-    return call_tree_add(m->tree, path, s->frame_count, weights, err);
+    return call_tree_gather(m->tree, path, s->frame_count, weights, err);
 }
 
 /* A machine that others use, too, tells nothing by the clock on the wall. */
@@ -262,7 +262,7 @@ static double once(struct bench *b, enum until until, const char *build, size_t 
     memset(functions, 0xff, sizeof(functions));
     int64_t start = cpu_ns();
     if (read_stack_weights(b->reader, 0, &f, 1, &arena, take, &m, &scope, &err) ||
-        (m.tree && call_tree_sort(m.tree, &err)))
+        (m.tree && (call_tree_settle(m.tree, &err) || call_tree_sort(m.tree, &err))))
         die("flame graph", &err);
     if (until == UNTIL_SENT)
         print_json(m.tree, m.stacks, &scope);

@@ -10,9 +10,12 @@
 
 #define TREE_BYTES ((size_t)1 << 20)
 
+typedef enum err add_stack(struct call_tree *t, const uint32_t *functions, size_t count,
+                           const int64_t weights[CALL_TREE_WEIGHTS], struct error *err);
+
 /* "a b c", outermost first; a name in upper case is the app's. */
-static enum err add_text(struct call_tree *t, const char *text, const int64_t weights[2],
-                         struct error *err)
+static enum err put_text(struct call_tree *t, add_stack *to, const char *text,
+                         const int64_t weights[2], struct error *err)
 {
     size_t n = 0;
     char name[16];
@@ -31,7 +34,13 @@ static enum err add_text(struct call_tree *t, const char *text, const int64_t we
     }
     for (size_t i = 0; i < n; i++)
         functions[i] = turned[n - 1 - i];
-    return call_tree_add(t, functions, n, weights, err);
+    return to(t, functions, n, weights, err);
+}
+
+static enum err add_text(struct call_tree *t, const char *text, const int64_t weights[2],
+                         struct error *err)
+{
+    return put_text(t, call_tree_add, text, weights, err);
 }
 
 static void add(struct call_tree *t, const char *text, int64_t w0, int64_t w1)
@@ -201,6 +210,93 @@ START_TEST(memory_is_bounded)
     ck_assert_int_eq(call_tree_total(t, 0), (int64_t)added);
     call_tree_free(t);
     call_tree_free(NULL);
+}
+END_TEST
+
+/* A stack of up to 12 calls of few functions. */
+static void draw_text(uint64_t *state, char text[256])
+{
+    size_t n = 0;
+    *text = '\0';
+    for (uint64_t i = *state >> 60; i < 12; i++) {
+        *state = *state * 6364136223846793005u + 1442695040888963407u;
+        n += (size_t)snprintf(text + n, 256 - n, "f%u ",
+                              (unsigned)(*state >> 33) % (i % 3 ? 2 : 40));
+    }
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+}
+
+/* Stacks that wait for each other make the tree that they make one by one. */
+START_TEST(gathered_stacks_merge)
+{
+    struct call_tree *t = call_tree_new((size_t)64 << 20), *plain = call_tree_new((size_t)64 << 20);
+    struct error err;
+    uint64_t state = 11;
+    for (int i = 0; i < 20000; i++) {
+        char text[256];
+        draw_text(&state, text);
+        const int64_t weights[2] = {i % 7, i % 3};
+        ck_assert_int_eq(put_text(t, call_tree_gather, text, weights, &err), ERR_OK);
+        ck_assert_int_eq(add_text(plain, text, weights, &err), ERR_OK);
+        if (i % 7000 == 6999) {
+            ck_assert_int_eq(call_tree_settle(t, &err), ERR_OK);
+            char *want = strdup(describe(plain));
+            ck_assert_str_eq(describe(t), want);
+            free(want);
+        }
+    }
+    ck_assert_int_lt(call_tree_total(t, 0), call_tree_total(plain, 0));
+    ck_assert_int_eq(call_tree_settle(t, &err), ERR_OK);
+    ck_assert_int_eq(call_tree_settle(t, &err), ERR_OK);
+    ck_assert_int_eq(call_tree_total(t, 0), call_tree_total(plain, 0));
+    ck_assert_uint_eq(call_tree_count(t), call_tree_count(plain));
+    call_tree_free(t);
+    call_tree_free(plain);
+}
+END_TEST
+
+/* What does not fit goes on waiting while the tree is folded; nothing is lost, or counted twice. */
+START_TEST(gathered_stacks_outlive_a_fold)
+{
+    struct call_tree *t = call_tree_new((size_t)64 << 10);
+    struct error err;
+    const int64_t one[2] = {1, 2};
+    size_t folds = 0;
+    enum err rc;
+    for (int i = 0; i < 600; i++) {
+        char text[64];
+        snprintf(text, sizeof(text), "f%d g%d h%d k%d l%d m%d", i % 3, i % 40, i % 50, i % 60,
+                 i % 70, i % 80);
+        ck_assert_int_eq(put_text(t, call_tree_gather, text, one, &err), ERR_OK);
+    }
+    while ((rc = call_tree_settle(t, &err)) == ERR_LIMIT) {
+        bool folded;
+        ck_assert_int_eq(call_tree_fold(t, call_tree_count(t) / 2, &folded, &err), ERR_OK);
+        ck_assert(folded);
+        folds++;
+    }
+    ck_assert_int_eq(rc, ERR_OK);
+    ck_assert_uint_gt(folds, 0);
+    ck_assert_int_eq(call_tree_total(t, 0), 600);
+    ck_assert_int_eq(call_tree_total(t, 1), 1200);
+    size_t up, count;
+    int64_t selves = 0;
+    struct call_node n;
+    ck_assert_int_eq(call_tree_sort(t, &err), ERR_OK);
+    (void)call_tree_functions(t, &count);
+    call_tree_root(t, &n);
+    do {
+        if (n.function != CALL_TREE_NONE)
+            ck_assert_uint_lt(n.function, count);
+        ck_assert_int_ge(call_tree_self(t, &n, 0), 0);
+        selves += call_tree_self(t, &n, 0);
+    } while (call_tree_next(t, &n, &up));
+    ck_assert_int_eq(selves, 600);
+    const char *all = describe(t);
+    ck_assert_ptr_nonnull(strstr(all, "{f0 200/400("));
+    ck_assert_ptr_nonnull(strstr(all, "{f1 200/400("));
+    ck_assert_ptr_nonnull(strstr(all, "{f2 200/400("));
+    call_tree_free(t);
 }
 END_TEST
 
@@ -395,4 +491,5 @@ END_TEST
 
 UNIT_MAIN("call_tree", light_nodes_are_folded, long_texts_are_cut, stacks_merge, recursion_is_kept,
           order_of_arrival_does_not_matter, functions_know_their_place, sums_hold,
-          memory_is_bounded, folding_is_by_rank)
+          memory_is_bounded, folding_is_by_rank, gathered_stacks_merge,
+          gathered_stacks_outlive_a_fold)
