@@ -21,31 +21,34 @@ static size_t slot_of(const struct stack_weights *w, uint64_t stack_id)
     return i;
 }
 
-static bool grow(struct stack_weights *w)
+/* Slots for twice as many as there is room for. */
+static bool make_slots(struct stack_weights *w)
 {
-    size_t cap = w->cap ? w->cap * 2 : 1024;
-    struct stack_weights_entry *entries = realloc(w->entries, cap * sizeof(*entries));
-    if (!entries)
-        return false;
-    w->entries = entries;
-    uint32_t *slots = calloc(cap * 2, sizeof(*slots));
+    uint32_t *slots = calloc(w->cap * 2, sizeof(*slots));
     if (!slots)
         return false;
     free(w->slots);
     w->slots = slots;
-    w->slot_count = cap * 2;
-    w->cap = cap;
+    w->slot_count = w->cap * 2;
     for (size_t i = 0; i < w->count; i++)
-        w->slots[slot_of(w, entries[i].stack_id)] = (uint32_t)i + 1;
+        w->slots[slot_of(w, w->entries[i].stack_id)] = (uint32_t)i + 1;
     return true;
 }
 
-struct stack_weights_entry *stack_weights_at(struct stack_weights *w, uint64_t stack_id,
-                                             struct error *err)
+static bool grow(struct stack_weights *w)
 {
-    /* Rows of one stack come one after the other. */
-    if (w->count > 0 && w->entries[w->count - 1].stack_id == stack_id)
-        return &w->entries[w->count - 1];
+    const size_t cap = w->cap ? w->cap * 2 : 1024;
+    struct stack_weights_entry *entries = realloc(w->entries, cap * sizeof(*entries));
+    if (!entries)
+        return false;
+    w->entries = entries;
+    w->cap = cap;
+    return w->slot_count == 0 || make_slots(w);
+}
+
+static struct stack_weights_entry *add(struct stack_weights *w, uint64_t stack_id,
+                                       struct error *err)
+{
     if (w->count == STACK_WEIGHTS_MAX) {
         error_set(err, ERR_LIMIT, "more than %zu stacks", STACK_WEIGHTS_MAX);
         return NULL;
@@ -54,12 +57,28 @@ struct stack_weights_entry *stack_weights_at(struct stack_weights *w, uint64_t s
         error_set(err, ERR_NO_MEMORY, "no memory for the weights of stacks");
         return NULL;
     }
-    size_t slot = slot_of(w, stack_id);
-    if (w->slots[slot] == 0) {
-        w->entries[w->count++] = (struct stack_weights_entry){.stack_id = stack_id};
-        w->slots[slot] = (uint32_t)w->count;
+    w->entries[w->count++] = (struct stack_weights_entry){.stack_id = stack_id};
+    if (w->slot_count > 0)
+        w->slots[slot_of(w, stack_id)] = (uint32_t)w->count;
+    return &w->entries[w->count - 1];
+}
+
+/* Rows come by ascending ids, mostly, those of one stack one after the other: only for others there
+ * is a table. */
+struct stack_weights_entry *stack_weights_at(struct stack_weights *w, uint64_t stack_id,
+                                             struct error *err)
+{
+    const uint64_t last = w->count > 0 ? w->entries[w->count - 1].stack_id : 0;
+    if (w->count > 0 && last == stack_id)
+        return &w->entries[w->count - 1];
+    if (w->slot_count == 0 && (w->count == 0 || last < stack_id))
+        return add(w, stack_id, err);
+    if (w->slot_count == 0 && !make_slots(w)) {
+        error_set(err, ERR_NO_MEMORY, "no memory for the weights of stacks");
+        return NULL;
     }
-    return &w->entries[w->slots[slot] - 1];
+    const size_t slot = slot_of(w, stack_id);
+    return w->slots[slot] ? &w->entries[w->slots[slot] - 1] : add(w, stack_id, err);
 }
 
 static int by_id(const void *a, const void *b)
@@ -71,7 +90,7 @@ static int by_id(const void *a, const void *b)
 
 void stack_weights_sort(struct stack_weights *w)
 {
-    if (w->count > 0)
+    if (w->slot_count > 0)
         qsort(w->entries, w->count, sizeof(*w->entries), by_id);
 }
 

@@ -22,8 +22,8 @@ struct stack_weights_entry {
 struct stack_weights {
     struct stack_weights_entry *entries;
     size_t count, cap;
-    uint32_t *slots; /* index + 1 */
-    size_t slot_count;
+    uint32_t *slots;   /* index + 1 */
+    size_t slot_count; /* 0: ids came in order so far */
 };
 
 void stack_weights_done(struct stack_weights *w);
