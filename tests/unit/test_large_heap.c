@@ -22,7 +22,7 @@ static size_t resident(void)
 }
 
 /* A sanitizer has a heap of its own, which none of this is about. */
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define OWN_HEAP true
 #else
 #define OWN_HEAP false
