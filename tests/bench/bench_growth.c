@@ -1,13 +1,14 @@
 /*
  * bench_growth - P14 and P16: what is stored already, and how long a start takes with it.
  *
- * usage: bench_growth STALLSYMD [--stored N,N...] [--batches N] [--indexes N] [--gigabytes G]
- *                     --symbols FILE...
+ * usage: bench_growth STALLSYMD [--stored N,N... | --data FOLDER] [--batches N] [--indexes N]
+ *                     [--gigabytes G] --symbols FILE...
  *
  * P14: rate and latency of P8b's load on an empty database and after each number of stored reports,
  * medians of ROUNDS. They are written by the storage library alone, received over the days before
- * now. P16: on that database, made as large as asked for, with so many indexes: from the start of
- * the process until /readyz says 200.
+ * now; with --data, on what a data folder of an earlier run holds, which grows by it and stays. P16:
+ * on that database, made as large as asked for, with so many indexes: from the start of the process
+ * until /readyz says 200.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ struct bench {
     const char *program;
     struct load_app app;
     size_t batches;
+    const char *folder; /* NULL: reports are stored first */
     uint64_t stored[STORED_MAX];
     size_t stored_count;
     size_t indexes;
@@ -151,27 +153,56 @@ static void store_until(struct stand *st, uint64_t reports)
     load_storage_close(f.storage);
 }
 
+static struct figures measure_empty(const struct bench *b, struct stand *st)
+{
+    const struct figures f = measure(st, b->batches);
+    printf("P14   P8b with %llu reports stored: %.0f reports/s, p99 %.1f ms, writer %.0f us\n",
+           (unsigned long long)st->plan.sum->reports, f.rate, f.p99_ms, f.writer_us);
+    load_daemon_end(&st->daemon);
+    return f;
+}
+
+/* The daemon runs on what is stored. */
+static void measure_stored(const struct bench *b, struct stand *st, const struct figures *empty)
+{
+    load_settle(st->daemon.port);
+    const double megabytes = load_daemon_disk(&st->daemon) / 1e6;
+    const uint64_t stored = st->plan.sum->reports;
+    warm(st, b->batches);
+    const struct figures f = measure(st, b->batches);
+    printf("P14   P8b with %llu reports stored, %.0f MB: %.0f reports/s, p99 %.1f ms, writer "
+           "%.0f us; ratio %.2f (goal >= %.2f)\n",
+           (unsigned long long)stored, megabytes, f.rate, f.p99_ms, f.writer_us,
+           f.rate / empty->rate, P14_GOAL);
+    fflush(stdout);
+}
+
 static void run_growth(const struct bench *b, struct stand *st)
 {
-    const struct figures empty = measure(st, b->batches);
-    printf("P14   P8b with %llu reports stored: %.0f reports/s, p99 %.1f ms, writer %.0f us\n",
-           (unsigned long long)st->plan.sum->reports, empty.rate, empty.p99_ms, empty.writer_us);
+    const struct figures empty = measure_empty(b, st);
     for (size_t i = 0; i < b->stored_count; i++) {
-        load_daemon_end(&st->daemon);
         store_until(st, b->stored[i]);
         load_daemon_again(&st->daemon, b->program);
-        load_settle(st->daemon.port);
-        const double megabytes = load_daemon_disk(&st->daemon) / 1e6;
-        const uint64_t stored = st->plan.sum->reports;
-        warm(st, b->batches);
-        const struct figures f = measure(st, b->batches);
-        printf("P14   P8b with %llu reports stored, %.0f MB: %.0f reports/s, p99 %.1f ms, writer "
-               "%.0f us; ratio %.2f (goal >= %.2f)\n",
-               (unsigned long long)stored, megabytes, f.rate, f.p99_ms, f.writer_us,
-               f.rate / empty.rate, P14_GOAL);
-        fflush(stdout);
+        measure_stored(b, st, &empty);
+        if (i + 1 < b->stored_count)
+            load_daemon_end(&st->daemon);
     }
     stand_check(st);
+}
+
+/* A folder whose last run ended by itself: its load is continued. */
+static void run_folder(const struct bench *b, struct stand *st)
+{
+    const struct figures empty = measure_empty(b, st);
+    struct load_sum *sum = st->plan.sum;
+    snprintf(st->daemon.data, sizeof(st->daemon.data), "%s", b->folder);
+    load_daemon_again(&st->daemon, b->program);
+    sum->reports = (uint64_t)load_number(st->daemon.port, "/v1/stats", "reports");
+    sum->stacks = (uint64_t)load_number(st->daemon.port, "/v1/stats", "stacks");
+    st->plan.next_batch = sum->reports / LOAD_REPORTS;
+    st->plan.next_new = sum->stacks;
+    measure_stored(b, st, &empty);
+    load_daemon_end(&st->daemon);
 }
 
 static void put_member(struct buf *out, const struct load_image *image, const struct mapped *m,
@@ -267,6 +298,8 @@ int main(int argc, char **argv)
             b.batches = strtoul(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--stored") == 0)
             read_stored(&b, argv[i + 1]);
+        else if (strcmp(argv[i], "--data") == 0)
+            b.folder = argv[i + 1];
         else if (strcmp(argv[i], "--indexes") == 0)
             b.indexes = strtoul(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--gigabytes") == 0)
@@ -277,12 +310,16 @@ int main(int argc, char **argv)
             load_die("unknown option %s", argv[i]);
     }
     if (!files)
-        load_die("usage: bench_growth STALLSYMD [--stored N,N...] [--batches N] [--indexes N] "
-                 "[--gigabytes G] --symbols FILE...");
+        load_die("usage: bench_growth STALLSYMD [--stored N,N... | --data FOLDER] [--batches N] "
+                 "[--indexes N] [--gigabytes G] --symbols FILE...");
     load_app_read(&b.app, files);
     stand_raise_old(&st, b.program, &b.app, STORED_DAYS);
-    run_growth(&b, &st);
-    run_start(&b, &st);
+    if (b.folder) {
+        run_folder(&b, &st);
+    } else {
+        run_growth(&b, &st);
+        run_start(&b, &st);
+    }
     stand_drop(&st);
     return 0;
 }
