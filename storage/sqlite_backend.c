@@ -145,7 +145,10 @@ static enum err sqlite_checkpoint(struct storage *base, bool truncate, uint64_t 
 {
     struct sqlite_storage *s = sqlite_of(base);
     int64_t left = 0;
-    pthread_mutex_lock(&s->checkpoint_lock);
+    if (truncate)
+        pthread_mutex_lock(&s->checkpoint_lock);
+    else if (pthread_mutex_trylock(&s->checkpoint_lock) != 0)
+        return error_set(err, ERR_BUSY, "another checkpoint is under way");
     const enum sqlite_files_state state = sqlite_files_look(&s->files, s->path, log_bytes(s));
     /* Of a log that was cut there is no telling what would be copied. */
     enum err rc = state == FILES_LOG_CUT ? sqlite_files_error(state, err)

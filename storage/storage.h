@@ -54,7 +54,8 @@ enum err storage_commit(struct storage *s, struct error *err);
 /* Gives the open group up. */
 void storage_rollback(struct storage *s);
 
-/* Checkpoint without blocking readers; `truncate` when idle. Writer's thread or another one. */
+/* Checkpoint without blocking readers; `truncate` when idle, which waits for one that is under way;
+ * else ERR_BUSY then. Any thread. */
 enum err storage_checkpoint(struct storage *s, bool truncate, uint64_t *ret_wal_bytes,
                             struct error *err);
 /* Bytes in the write-ahead log now, for admission. */

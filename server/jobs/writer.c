@@ -19,10 +19,10 @@
  * Overload. writer_is_busy() is what the door asks before it reads a body: the queue above its high
  * mark, or the write-ahead log above its own. The log cannot be reset while commits follow each
  * other closely, however often another thread checkpoints: what a checkpoint has not copied yet is
- * never nothing. This thread therefore copies the rest itself between two groups, once the log is
- * RESET_SHARE of its high mark long, so that the next commit begins it anew; a long log makes every
- * page that is not cached slower to find. Above half of the mark it also waits for readers, and
- * truncates it.
+ * never nothing. Once the log is RESET_SHARE of its high mark long, the checkpointer copies it; then
+ * this thread copies the rest itself between two groups, so that the next commit begins it anew; a
+ * long log makes every page that is not cached slower to find. Above half of the mark it also waits
+ * for readers, and truncates it.
  *
  * Locks. The queue's own; `lock` around the problem's text, never held while anything else is
  * taken. done() and the bells are called with no lock held. There is no lock order to get wrong.
@@ -40,6 +40,7 @@
 #include "base/log.h"
 #include "base/queue.h"
 #include "base/thread.h"
+#include "server/jobs/checkpointer.h"
 
 /* After a truncation that did not help (a reader holds the log) wait so long before the next. */
 #define TRUNCATE_PAUSE_MS 1000
@@ -55,6 +56,7 @@ struct writer {
     struct writer_options options;
     struct metrics *metrics;
     struct queue *queue;
+    struct checkpointer *checkpointer;
     struct thread thread;
     /* The first failure of the disk under a single op of the group, "" without; the thread's own. */
     char op_problem[sizeof(((struct error *)NULL)->text)];
@@ -243,10 +245,13 @@ static void keep_log_short(struct writer *w)
     int64_t now_ms = clock_mono_ms();
     struct error ignored; /* a failing disk shows itself at the next commit */
     uint64_t left = bytes;
-    if (bytes > w->options.wal_high_bytes / RESET_SHARE && now_ms >= w->reset_after_ms) {
-        if (storage_checkpoint(w->storage, false, &left, &ignored) == ERR_OK)
+    if (bytes > w->options.wal_high_bytes / RESET_SHARE && now_ms >= w->reset_after_ms &&
+        checkpointer_ask(w->checkpointer)) {
+        const enum err rc = storage_checkpoint(w->storage, false, &left, &ignored);
+        if (rc == ERR_OK)
             bytes = left;
-        w->reset_after_ms = now_ms + RESET_PAUSE_MS;
+        if (rc != ERR_BUSY) /* housekeeping's goes on */
+            w->reset_after_ms = now_ms + RESET_PAUSE_MS;
     }
     if (bytes > w->options.wal_high_bytes / 2 && now_ms >= w->truncate_after_ms) {
         if (storage_checkpoint(w->storage, true, &left, &ignored) == ERR_OK)
@@ -325,6 +330,7 @@ static void writer_free(struct writer *w)
 {
     if (!w)
         return;
+    checkpointer_stop(w->checkpointer);
     queue_free(w->queue);
     free(w->group);
     pthread_mutex_destroy(&w->lock);
@@ -349,7 +355,9 @@ enum err writer_start(struct storage *storage, const struct writer_options *opti
                        options->queue_capacity);
         goto out;
     }
-    rc = thread_start(&w->thread, "writer", run, w, err);
+    rc = checkpointer_start(storage, &w->checkpointer, err);
+    if (rc == ERR_OK)
+        rc = thread_start(&w->thread, "writer", run, w, err);
     if (rc != ERR_OK)
         goto out;
     *ret = w;
