@@ -2,8 +2,8 @@
  * DESIGN
  *
  * What. A thread that looks every `interval_ms` whether something is due:
- *   - the write-ahead log is longer than `checkpoint_bytes`: a PASSIVE checkpoint, which keeps the
- *     writer's own (truncating) ones short; no commit for `idle_ms` and a log that is not empty:
+ *   - the write-ahead log is longer than `checkpoint_bytes` and does not grow fast, which is the
+ *     checkpointer's: a PASSIVE checkpoint; no commit for `idle_ms` and a log that is not empty:
  *     TRUNCATE;
  *   - every EXPIRE_EVERY_MS: what is older than its retention goes, in ops of EXPIRE_ROWS, at most
  *     EXPIRE_ROUNDS of them a look, so that they stand in line with reports and not before them;
@@ -53,7 +53,9 @@
 #define TRIM_EVERY_MS    10000
 #define CHECK_FIRST_MS   5000
 #define CHECK_MAX_MS     3600000
-#define OP_ARENA         ((size_t)64 * 1024)
+/* Of checkpoint_bytes, between two looks: a log that grows fast. */
+#define FAST_SHARE 16
+#define OP_ARENA   ((size_t)64 * 1024)
 
 struct housekeeping {
     struct storage *storage;
@@ -77,8 +79,9 @@ struct housekeeping {
     bool hours_going;
     int64_t commits; /* as last seen */
     int64_t commits_since;
-    bool truncated;  /* since the last commit */
-    bool over_space; /* said so already */
+    uint64_t log_bytes; /* as last seen */
+    bool truncated;     /* since the last commit */
+    bool over_space;    /* said so already */
 };
 
 static bool is_stopping(struct housekeeping *h)
@@ -120,6 +123,12 @@ static bool checkpoint(struct housekeeping *h, bool truncate)
     return true;
 }
 
+/* It is soon so long that the writer has it copied; until then many of its pages are replaced. */
+static bool grows_fast(const struct housekeeping *h, uint64_t bytes)
+{
+    return bytes > h->log_bytes + h->options.checkpoint_bytes / FAST_SHARE;
+}
+
 static void tend_log(struct housekeeping *h, int64_t mono_ms)
 {
     int64_t commits = metrics_get(h->metrics, METRIC_COMMITS);
@@ -131,10 +140,11 @@ static void tend_log(struct housekeeping *h, int64_t mono_ms)
     }
     if (bytes > 0 && !h->truncated && mono_ms - h->commits_since >= h->options.idle_ms) {
         h->truncated = checkpoint(h, true);
-    } else if (bytes > h->options.checkpoint_bytes ||
+    } else if ((bytes > h->options.checkpoint_bytes && !grows_fast(h, bytes)) ||
                metrics_get(h->metrics, METRIC_CHECKPOINT_FAILING)) {
         (void)checkpoint(h, false);
     }
+    h->log_bytes = bytes;
 }
 
 /* --- ops -------------------------------------------------------------------------------------- */

@@ -44,7 +44,7 @@
 
 /* After a truncation that did not help (a reader holds the log) wait so long before the next. */
 #define TRUNCATE_PAUSE_MS 1000
-#define RESET_SHARE       16
+#define RESET_SHARE       8
 #define RESET_PAUSE_MS    500
 #define GROUP_MS_MAX      50
 /* A commit that takes so long is told, until one takes less than the second. */

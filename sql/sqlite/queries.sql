@@ -3,11 +3,13 @@
 
 -- === connections =================================================================================
 
+-- The log stays as long as it gets while commits follow each other (server/jobs/writer.c): to write
+-- over it costs less than to make it longer.
 -- name: connection
 PRAGMA foreign_keys = ON;
 PRAGMA temp_store = MEMORY;
 PRAGMA wal_autocheckpoint = 0;
-PRAGMA journal_size_limit = 67108864;
+PRAGMA journal_size_limit = 201326592;
 PRAGMA trusted_schema = OFF;
 
 -- Of a file that is made now. A report changes some bytes on each of half a dozen pages, which go to
