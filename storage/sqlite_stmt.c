@@ -8,6 +8,7 @@
 #include "base/histogram.h"
 #include "storage/hours.h"
 #include "storage/sqlite_heft.h"
+#include "storage/sqlite_log_file.h"
 #include "storage/sqlite_memory.h"
 #include "storage/sqlite_rollup.h"
 #include "storage/sqlite_tally.h"
@@ -188,7 +189,7 @@ enum err sql_conn_open(struct sql_conn *c, const struct sql_conn_options *option
     sqlite_memory_set();
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
                 (options->create ? SQLITE_OPEN_CREATE : 0);
-    int rc = sqlite3_open_v2(options->path, &c->db, flags, NULL);
+    int rc = sqlite3_open_v2(options->path, &c->db, flags, sqlite_log_vfs());
     if (!rc)
         rc = sqlite3_busy_timeout(c->db, (int)options->busy_ms);
     if (!rc)
