@@ -49,7 +49,7 @@
 #include "storage/read_stand_ins.h"
 #include "storage/storage_read.h"
 
-#define PIECE_MAX      512 /* stacks of one op */
+#define PIECE_MAX      1024 /* stacks of one op */
 #define PAGE_ARENA     ((size_t)512 * 1024 * 1024)
 #define LATE_MAX       4096
 #define RETRY_MS       1000 /* after a failed read or commit */
