@@ -57,7 +57,7 @@ static enum err insert_cluster(struct sqlite_storage *s, int64_t app_id,
 
 static enum err find_cluster(struct sqlite_storage *s, int64_t app_id,
                              const struct op_resolution *r, const struct cluster_birth *birth,
-                             int64_t *ret, struct error *err)
+                             struct cluster_found *ret, struct error *err)
 {
     const char *rules_version = birth->rules_version;
     int64_t id = 0;
@@ -68,6 +68,7 @@ static enum err find_cluster(struct sqlite_storage *s, int64_t app_id,
                      sql_blob(root, sizeof(root)));
     if (rc)
         return rc;
+    const bool merged = memcmp(root, r->key, sizeof(root)) != 0;
     /* The same key under other rules: title and verdict are those of the rules of now. Under the
      * same rules the face that comes first, see cluster_face.h. A part that was merged into the
      * cluster lends it its face until the cluster has a stack of its own. */
@@ -76,11 +77,11 @@ static enum err find_cluster(struct sqlite_storage *s, int64_t app_id,
                      sql_int(r->cluster_kind), sql_int(r->provisional), sql_int(r->hidden),
                      sql_text(r->title), sql_text(r->key_text), sql_text(r->function),
                      sql_text(r->file), sql_text(r->image), sql_text(r->category),
-                     sql_text(r->owner), sql_int(memcmp(root, r->key, sizeof(root)) != 0));
+                     sql_text(r->owner), sql_int(merged));
     else
         rc = insert_cluster(s, app_id, root, r, birth, &id, err);
     if (!rc)
-        *ret = id;
+        *ret = (struct cluster_found){id, merged};
     return rc;
 }
 
@@ -101,18 +102,18 @@ static bool shows_the_same(const struct op_resolution *a, const struct op_resolu
 
 enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struct op_resolution *r,
                            const struct cluster_birth *birth, struct cluster_memo *memo,
-                           int64_t *ret, struct error *err)
+                           struct cluster_found *ret, struct error *err)
 {
     const size_t at = (r->key[0] | (size_t)r->key[1] << 8) % CLUSTER_MEMO;
     if (memo->items[at].shown && memo->items[at].app_id == app_id &&
         shows_the_same(memo->items[at].shown, r)) {
-        *ret = memo->items[at].id;
+        *ret = memo->items[at].found;
         return ERR_OK;
     }
     enum err rc = find_cluster(s, app_id, r, birth, ret, err);
     if (!rc) {
         memo->items[at].app_id = app_id;
-        memo->items[at].id = *ret;
+        memo->items[at].found = *ret;
         memo->items[at].shown = r;
     }
     return rc;

@@ -27,13 +27,19 @@ struct cluster_birth {
 enum err sqlite_key_root(struct sqlite_storage *s, int64_t app_id, const uint8_t key[PART_KEY_SIZE],
                          uint8_t ret[PART_KEY_SIZE], struct error *err);
 
+struct cluster_found {
+    int64_t id;
+    bool merged; /* its key is not the resolution's, merges led there */
+};
+
 #define CLUSTER_MEMO 1024
 
 /* Clusters that one op found, by key. The stacks of a key mostly show the same: then there is
  * nothing to be written. All zeros: empty. */
 struct cluster_memo {
     struct {
-        int64_t app_id, id;
+        int64_t app_id;
+        struct cluster_found found;
         const struct op_resolution *shown; /* NULL: free */
     } items[CLUSTER_MEMO];
 };
@@ -42,7 +48,7 @@ struct cluster_memo {
  * change, and no cluster goes, while the memo is in use. */
 enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struct op_resolution *r,
                            const struct cluster_birth *birth, struct cluster_memo *memo,
-                           int64_t *ret, struct error *err);
+                           struct cluster_found *ret, struct error *err);
 
 /* Figures of stacks or reports that leave one cluster and come to another; the rows of stacks and
  * reports say where they point already. */

@@ -65,7 +65,6 @@ static enum err op_state_end(struct op_state *o, struct sqlite_storage *s, enum 
 struct stack_facts {
     int64_t app_id, cluster_id;
     int64_t first_ms, last_ms;
-    uint8_t part[PART_KEY_SIZE];
     const struct uuid *missing; /* since the resolution before */
     size_t missing_count;
     /* In the state and of the generation that was answered, by the overlay of now. */
@@ -103,8 +102,7 @@ static enum err facts_of(struct sqlite_storage *s, struct op_state *o,
     ret->cluster_id = sqlite3_column_int64(st, 3);
     ret->first_ms = sqlite3_column_int64(st, 4);
     ret->last_ms = sqlite3_column_int64(st, 5);
-    sql_column_fixed(st, 6, ret->part, sizeof(ret->part));
-    ret->missing = sql_column_blob(st, 7, &s->scratch, &missing, &failed);
+    ret->missing = sql_column_blob(st, 6, &s->scratch, &missing, &failed);
     ret->missing_count = missing / sizeof(*ret->missing);
     sql_end(st);
     if (failed)
@@ -213,15 +211,21 @@ static enum err store_frames(struct sqlite_storage *s, struct op_state *o,
                    sql_blob(r->variant, sizeof(r->variant)));
 }
 
+/* NULL: the cluster's own. */
+static struct sql_value part_of(const struct op_resolution *r, const struct cluster_found *cluster)
+{
+    return cluster->merged ? sql_blob(r->key, sizeof(r->key)) : sql_null();
+}
+
 static enum err set_resolved(struct sqlite_storage *s, const struct op_resolution *r,
-                             int64_t cluster_id, struct error *err)
+                             const struct cluster_found *cluster, struct error *err)
 {
     uint32_t app = 0;
     uint32_t named = 0;
     frames_count_app(r->stack, &app, &named);
     return sql_run(&s->conn, SQL_STACK_RESOLVE, err, sql_int((int64_t)r->stack_id),
-                   sql_int(cluster_id), sql_int(r->provisional), sql_int(r->approximate),
-                   sql_int(app), sql_int(named), sql_blob(r->key, sizeof(r->key)));
+                   sql_int(cluster->id), sql_int(r->provisional), sql_int(r->approximate),
+                   sql_int(app), sql_int(named), part_of(r, cluster));
 }
 
 /* The stack's row points to its cluster already: its sums are to follow, and the state of a cluster
@@ -258,7 +262,7 @@ static enum err resolve(struct sqlite_storage *s, struct op_resolution *r, struc
 {
     struct stack_facts facts;
     bool late = false;
-    int64_t cluster_id = 0;
+    struct cluster_found cluster;
     r->applied = false;
     enum err rc = facts_of(s, state, r, STACK_PENDING, &facts, err);
     if (!rc && facts.answerable)
@@ -266,15 +270,15 @@ static enum err resolve(struct sqlite_storage *s, struct op_resolution *r, struc
     if (rc || !facts.answerable || late)
         return rc;
     const struct cluster_birth birth = {o->rules_version, o->now_ms, facts.cluster_id};
-    rc = sqlite_cluster_of(s, facts.app_id, r, &birth, &state->clusters, &cluster_id, err);
+    rc = sqlite_cluster_of(s, facts.app_id, r, &birth, &state->clusters, &cluster, err);
     if (!rc)
         rc = replace_missing(s, r, &facts, err);
     if (!rc)
         rc = store_frames(s, state, r, err);
     if (!rc)
-        rc = set_resolved(s, r, cluster_id, err);
+        rc = set_resolved(s, r, &cluster, err);
     if (!rc)
-        rc = move(s, state, r, &facts, cluster_id, o->now_ms, err);
+        rc = move(s, state, r, &facts, cluster.id, o->now_ms, err);
     /* The indexer looks after what the database knows and nobody could open. */
     for (size_t i = 0; i < r->gone_count && !rc; i++)
         rc = sqlite_queue_refit(s, &r->missing[r->missing_count - 1 - i], false, err);
@@ -299,44 +303,47 @@ enum err sqlite_write_resolutions(struct sqlite_storage *s, struct write_op *op,
 
 /* What the rules of now say of the frames, where that is not what they said before. */
 static enum err replace_frames(struct sqlite_storage *s, struct op_state *o,
-                               const struct op_resolution *r, int64_t cluster_id, struct error *err)
+                               const struct op_resolution *r, const struct cluster_found *cluster,
+                               struct error *err)
 {
     buf_clear(&s->blob);
     enum err rc = frames_blob_encode(r->stack, name_id, s, o->frames, &s->blob, err);
     if (!rc)
         rc = sql_run(&s->conn, SQL_STACK_FRAMES, err, sql_int((int64_t)r->stack_id),
                      sql_blob(s->blob.data, s->blob.len));
-    return rc ? rc : set_resolved(s, r, cluster_id, err);
+    return rc ? rc : set_resolved(s, r, cluster, err);
 }
 
 static enum err rekey(struct sqlite_storage *s, struct op_rekey *o, struct op_resolution *r,
                       struct op_state *state, struct error *err)
 {
     struct stack_facts facts;
-    int64_t cluster_id = 0;
+    struct cluster_found cluster;
+    int64_t same_part = 0;
     r->applied = false;
     enum err rc = facts_of(s, state, r, STACK_RESOLVED, &facts, err);
     if (rc || !facts.answerable)
         return rc;
     const struct cluster_birth birth = {o->rules_version, o->now_ms, facts.cluster_id};
-    rc = sqlite_cluster_of(s, facts.app_id, r, &birth, &state->clusters, &cluster_id, err);
+    rc = sqlite_cluster_of(s, facts.app_id, r, &birth, &state->clusters, &cluster, err);
     if (!rc)
-        rc =
-            sql_run(&s->conn, SQL_STACK_REKEY, err, sql_int((int64_t)r->stack_id),
-                    sql_int(cluster_id), sql_blob(r->key, sizeof(r->key)), sql_int(r->provisional));
+        rc = sql_get(&s->conn, SQL_STACK_PART, 0, &same_part, err, sql_int((int64_t)r->stack_id),
+                     sql_blob(r->key, sizeof(r->key)));
+    if (!rc)
+        rc = sql_run(&s->conn, SQL_STACK_REKEY, err, sql_int((int64_t)r->stack_id),
+                     sql_int(cluster.id), part_of(r, &cluster), sql_int(r->provisional));
     if (!rc)
         rc = sql_run(&s->conn, SQL_STACK_VARIANT, err, sql_int((int64_t)r->stack_id),
                      sql_blob(r->variant, sizeof(r->variant)));
     if (!rc && r->stack)
-        rc = replace_frames(s, state, r, cluster_id, err);
+        rc = replace_frames(s, state, r, &cluster, err);
     if (!rc)
-        rc = move(s, state, r, &facts, cluster_id, o->now_ms, err);
+        rc = move(s, state, r, &facts, cluster.id, o->now_ms, err);
     if (rc)
         return rc;
     r->applied = true;
-    bool other_part = memcmp(facts.part, r->key, sizeof(facts.part)) != 0;
-    o->changed += facts.cluster_id != cluster_id || other_part;
-    return other_part || r->stack ? findings_due(s, r, &o->findings_due, err) : ERR_OK;
+    o->changed += facts.cluster_id != cluster.id || !same_part;
+    return !same_part || r->stack ? findings_due(s, r, &o->findings_due, err) : ERR_OK;
 }
 
 enum err sqlite_write_rekey(struct sqlite_storage *s, struct write_op *op, struct error *err)

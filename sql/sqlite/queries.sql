@@ -289,7 +289,7 @@ WHERE stack_id = ?1;
 
 -- name: stack_facts
 SELECT s.app_id, s.state, s.generation, coalesce(s.cluster_id, 0), s.first_seen_ms, s.last_seen_ms,
-    s.part_key, d.missing
+    d.missing
 FROM stacks s LEFT JOIN stack_data d ON d.stack_id = s.id WHERE s.id = ?1;
 
 -- name: symbol_present
@@ -464,8 +464,8 @@ DELETE FROM reports WHERE id = ?1;
 
 -- name: stack_heir
 SELECT h.id, h.cluster_id, h.count
-FROM stacks s JOIN stacks h ON h.app_id = s.app_id AND h.part_key = s.part_key
-WHERE s.id = ?1 AND s.state = 1 AND h.cluster_id = s.cluster_id
+FROM stacks s JOIN stacks h ON h.cluster_id = s.cluster_id AND h.part_key IS s.part_key
+WHERE s.id = ?1 AND s.state = 1
     AND NOT EXISTS (SELECT 1 FROM reports WHERE stack_id = ?1)
     AND NOT EXISTS (SELECT 1 FROM samples WHERE stack_id = ?1)
     AND NOT EXISTS (SELECT 1 FROM threads WHERE stack_id = ?1)
@@ -846,7 +846,8 @@ SELECT alias FROM cluster_aliases WHERE cluster_id = ?1 ORDER BY alias;
 
 -- name: cluster_stacks
 SELECT s.id, s.count, s.weighted, s.stall_ms, s.state, s.provisional, s.first_seen_ms,
-    s.last_seen_ms, a.bundle_id, d.raw, d.resolved, s.part_key, coalesce(c.kind, 0), s.approximate,
+    s.last_seen_ms, a.bundle_id, d.raw, d.resolved, coalesce(s.part_key, c.key),
+    coalesce(c.kind, 0), s.approximate,
     s.stall_ms + CASE WHEN s.weighted = s.count * 1000000 THEN 0
     ELSE (SELECT coalesce(sum(above_ms), 0) FROM counters WHERE stack_id = s.id) END
 FROM (SELECT id FROM stacks WHERE cluster_id = ?1 AND count > 0
@@ -857,7 +858,8 @@ ORDER BY s.weighted DESC, s.id;
 
 -- name: stack_get
 SELECT s.id, s.count, s.weighted, s.stall_ms, s.state, s.provisional, s.first_seen_ms,
-    s.last_seen_ms, a.bundle_id, d.raw, d.resolved, s.part_key, coalesce(c.kind, 0), s.approximate,
+    s.last_seen_ms, a.bundle_id, d.raw, d.resolved, coalesce(s.part_key, c.key),
+    coalesce(c.kind, 0), s.approximate,
     s.stall_ms + CASE WHEN s.weighted = s.count * 1000000 THEN 0
     ELSE (SELECT coalesce(sum(above_ms), 0) FROM counters WHERE stack_id = s.id) END
 FROM stacks s JOIN apps a ON a.id = s.app_id JOIN stack_data d ON d.stack_id = s.id

@@ -12,6 +12,10 @@ SELECT version FROM cluster_overlays WHERE app_id = ?1;
 -- name: stack_rekey
 UPDATE stacks SET cluster_id = ?2, part_key = ?3, provisional = ?4 WHERE id = ?1;
 
+-- name: stack_part
+SELECT coalesce(s.part_key, c.key) = ?2
+FROM stacks s LEFT JOIN clusters c ON c.id = s.cluster_id WHERE s.id = ?1;
+
 -- name: stack_variant
 UPDATE stack_data SET variant = ?2 WHERE stack_id = ?1;
 
@@ -87,7 +91,10 @@ DELETE FROM cluster_rules WHERE id IN (
     SELECT id FROM cluster_rules WHERE undone_ms < ?1 LIMIT ?2);
 
 -- name: part_app
-SELECT 1 FROM stacks WHERE app_id = ?1 AND part_key = ?2 LIMIT 1;
+SELECT 1 FROM stacks WHERE app_id = ?1 AND part_key = ?2
+UNION ALL SELECT 1 FROM clusters c JOIN stacks s ON s.cluster_id = c.id
+WHERE c.app_id = ?1 AND c.key = ?2 AND s.part_key IS NULL
+LIMIT 1;
 
 -- name: overlay_put
 INSERT INTO cluster_overlays (app_id, version, epoch, data)
@@ -144,16 +151,16 @@ SELECT o.app_id, a.bundle_id, o.version, o.epoch, o.data
 FROM cluster_overlays o JOIN apps a ON a.id = o.app_id WHERE o.version > ?1 ORDER BY o.version;
 
 -- name: keyed_of_app
-SELECT s.id, s.app_id, s.generation, s.give_up, s.provisional, s.weighted, s.hash, s.part_key,
-    c.key, c.rules_version, d.raw, d.resolved
+SELECT s.id, s.app_id, s.generation, s.give_up, s.provisional, s.weighted, s.hash,
+    coalesce(s.part_key, c.key), c.key, c.rules_version, d.raw, d.resolved
 FROM stacks s JOIN clusters c ON c.id = s.cluster_id JOIN stack_data d ON d.stack_id = s.id
 WHERE s.id > ?2 AND s.state = 1
     AND s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1)
 ORDER BY s.id LIMIT ?3;
 
 -- name: keyed_of_cluster
-SELECT s.id, s.app_id, s.generation, s.give_up, s.provisional, s.weighted, s.hash, s.part_key,
-    c.key, c.rules_version, d.raw, d.resolved
+SELECT s.id, s.app_id, s.generation, s.give_up, s.provisional, s.weighted, s.hash,
+    coalesce(s.part_key, c.key), c.key, c.rules_version, d.raw, d.resolved
 FROM stacks s JOIN clusters c ON c.id = s.cluster_id JOIN stack_data d ON d.stack_id = s.id
 WHERE s.cluster_id = ?4 AND s.id > ?2 AND s.state = 1
     AND s.app_id = (SELECT id FROM apps WHERE bundle_id = ?1)
@@ -171,8 +178,14 @@ ORDER BY weighted DESC, hash LIMIT 1 OFFSET ?2;
 -- name: rules_page
 SELECT r.id, a.bundle_id, r.kind, r.from_key, r.into_key, r.depth, r.by_hand, r.score, r.epoch,
     r.created_ms, r.undone_ms, r.from_title, r.into_title,
-    coalesce((SELECT s.cluster_id FROM stacks s
-         WHERE s.app_id = r.app_id AND s.part_key = r.from_key ORDER BY s.id LIMIT 1),
+    coalesce((SELECT cluster_id FROM (
+            SELECT * FROM (SELECT s.id, s.cluster_id FROM stacks s
+             WHERE s.app_id = r.app_id AND s.part_key = r.from_key ORDER BY s.id LIMIT 1)
+            UNION ALL SELECT * FROM (SELECT s.id, s.cluster_id
+             FROM clusters c JOIN stacks s ON s.cluster_id = c.id
+             WHERE c.app_id = r.app_id AND c.key = r.from_key AND s.part_key IS NULL
+             ORDER BY s.id LIMIT 1))
+         ORDER BY id LIMIT 1),
         CASE WHEN r.kind = 2 THEN (SELECT l.cluster_id FROM cluster_aliases l
          WHERE l.app_id = r.app_id AND l.key = r.from_key ORDER BY l.alias LIMIT 1) END)
 FROM cluster_rules r JOIN apps a ON a.id = r.app_id
@@ -180,13 +193,13 @@ WHERE r.id < ?2 AND (?1 IS NULL OR a.bundle_id = ?1) AND (?3 <> 0 OR r.undone_ms
 ORDER BY r.id DESC LIMIT ?4;
 
 -- name: parts_of_cluster
-SELECT s.part_key, s.part_key = c.key, count(*), sum(s.count) AS reports, c.title,
+SELECT coalesce(s.part_key, c.key) AS part, s.part_key IS NULL, count(*), sum(s.count) AS reports, c.title,
     r.id, a.bundle_id, r.kind, r.from_key, r.into_key, r.depth, r.by_hand, r.score, r.epoch,
     r.created_ms, r.undone_ms, r.from_title, r.into_title
 FROM clusters c JOIN apps a ON a.id = c.app_id JOIN stacks s ON s.cluster_id = c.id
-    LEFT JOIN cluster_rules r ON r.app_id = c.app_id AND r.from_key = s.part_key AND r.kind = 0
-        AND r.undone_ms IS NULL
-WHERE c.id = ?1 GROUP BY s.part_key ORDER BY reports DESC, s.part_key LIMIT ?2;
+    LEFT JOIN cluster_rules r ON r.app_id = c.app_id AND r.from_key = coalesce(s.part_key, c.key)
+        AND r.kind = 0 AND r.undone_ms IS NULL
+WHERE c.id = ?1 GROUP BY part ORDER BY reports DESC, part LIMIT ?2;
 
 -- name: related_page
 SELECT r.key, r.other_key, r.score, coalesce(o.id, 0), o.title

@@ -220,21 +220,26 @@ static void run_sql(const char *path, const char *sql)
     "INSERT INTO group_members SELECT DISTINCT group_uuid, uuid FROM members_kept;"                \
     "CREATE INDEX group_members_uuid ON group_members (uuid);"
 
+/* Before 17 each stack had its part's key, the cluster's own, too. */
+#define PARTS_BEFORE_17                                                                            \
+    "UPDATE stacks SET part_key = (SELECT key FROM clusters c WHERE c.id = cluster_id)"            \
+    " WHERE part_key IS NULL;"
+
 /* The file as it was before tallies, to be brought up again. */
 static void forget_tallies(const char *path)
 {
-    static const char sql[] =
-        MEMBERS_BEFORE_16 "ALTER TABLE layout_claims RENAME TO claims_kept;"
-                          "ALTER TABLE layouts ADD COLUMN trusted INTEGER NOT NULL DEFAULT 1;"
-                          "DROP INDEX clusters_hidden; DROP TABLE turn_backs;"
-                          "DROP INDEX stacks_heft; ALTER TABLE stacks DROP COLUMN heft;"
-                          "DROP TABLE cluster_cubes; DROP TABLE cluster_counters;"
-                          "DROP TABLE cluster_devices; DROP TABLE cluster_pages;"
-                          "DELETE FROM sequences WHERE name LIKE 'rolled%';"
-                          "DROP TRIGGER stacks_counted; DROP TRIGGER stacks_uncounted;"
-                          "ALTER TABLE cluster_totals DROP COLUMN tally;"
-                          "ALTER TABLE cluster_totals DROP COLUMN stacks;"
-                          "PRAGMA user_version = 8";
+    static const char sql[] = PARTS_BEFORE_17 MEMBERS_BEFORE_16
+        "ALTER TABLE layout_claims RENAME TO claims_kept;"
+        "ALTER TABLE layouts ADD COLUMN trusted INTEGER NOT NULL DEFAULT 1;"
+        "DROP INDEX clusters_hidden; DROP TABLE turn_backs;"
+        "DROP INDEX stacks_heft; ALTER TABLE stacks DROP COLUMN heft;"
+        "DROP TABLE cluster_cubes; DROP TABLE cluster_counters;"
+        "DROP TABLE cluster_devices; DROP TABLE cluster_pages;"
+        "DELETE FROM sequences WHERE name LIKE 'rolled%';"
+        "DROP TRIGGER stacks_counted; DROP TRIGGER stacks_uncounted;"
+        "ALTER TABLE cluster_totals DROP COLUMN tally;"
+        "ALTER TABLE cluster_totals DROP COLUMN stacks;"
+        "PRAGMA user_version = 8";
     run_sql(path, sql);
 }
 
