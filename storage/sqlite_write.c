@@ -21,12 +21,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "storage/sqlite_alerts.h"
 #include "storage/sqlite_config.h"
 #include "storage/sqlite_counters.h"
 #include "storage/sqlite_quota.h"
 #include "storage/sqlite_rollup.h"
 #include "storage/sqlite_seen.h"
+
+#define LEARN_MS 25
 
 typedef enum err apply_function(struct sqlite_storage *s, struct write_op *op, struct error *err);
 
@@ -106,18 +109,15 @@ enum err sqlite_read_days(struct sqlite_storage *s, struct error *err)
     return rc;
 }
 
-/* A step of what there is to learn about ids; after a commit, which it does not fail. */
-static void learn_ids(struct sqlite_storage *s)
+/* A step of what there is to learn about ids, up to the end of a day; false: nothing is left. */
+static bool learn_step(struct sqlite_storage *s, uint8_t (*hashes)[ID_HASH_SIZE], size_t *learnt)
 {
     uint8_t after[ID_HASH_SIZE];
     int64_t day = 0;
     size_t count = 0;
     bool first = true, row = true;
     if (!id_days_wants(&s->id_days, &day, &first, after))
-        return;
-    uint8_t(*hashes)[ID_HASH_SIZE] = arena_array(&s->scratch, ID_DAYS_STEP, ID_HASH_SIZE);
-    if (!hashes)
-        return;
+        return false;
     sqlite3_stmt *st = sql_start(&s->conn, SQL_REPORT_IDS_OF_DAY, NULL, sql_int(day),
                                  sql_blob(after, first ? 0 : sizeof(after)), sql_int(ID_DAYS_STEP));
     enum err rc = st ? ERR_OK : ERR_INTERNAL;
@@ -127,6 +127,20 @@ static void learn_ids(struct sqlite_storage *s)
         id_days_give_up(&s->id_days, day);
     else
         id_days_learn(&s->id_days, day, hashes, count);
+    *learnt += count;
+    return true;
+}
+
+/* After a commit, which it does not fail: ID_DAYS_STEP ids, or for a while, so that the answers do not
+ * wait for long. Until all is learnt each report is looked for in the days that are not. */
+static void learn_ids(struct sqlite_storage *s)
+{
+    const int64_t until_ms = clock_mono_ms() + LEARN_MS;
+    size_t learnt = 0;
+    uint8_t(*hashes)[ID_HASH_SIZE] = arena_array(&s->scratch, ID_DAYS_STEP, ID_HASH_SIZE);
+    while (hashes && learn_step(s, hashes, &learnt) &&
+           (learnt < ID_DAYS_STEP || clock_mono_ms() < until_ms))
+        continue;
 }
 
 static enum err write_sequences(struct sqlite_storage *s, struct error *err)

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "storage/sqlite_rollup.h"
 #include "storage/sqlite_tally.h"
 #include "tests/conformance/history.h"
@@ -664,6 +665,35 @@ START_TEST(another_writer_is_waited_for)
 }
 END_TEST
 
+/* The op of one report, received so many days after SUITE_NOW. */
+static struct write_op *received(const char *id, int64_t days)
+{
+    const struct suite_report r = {.id = id, .received_ms = SUITE_NOW + days * CLOCK_DAY_MS};
+    return suite_batch(SUITE_APP, &r, 1);
+}
+
+/* After a start each report is looked for in every day that is not learnt. */
+START_TEST(ids_of_days_that_are_over_are_learnt_at_once)
+{
+    char id[20];
+    struct suite s;
+    suite_open(&s, "sqlite");
+    for (int64_t day = 0; day < 5; day++) {
+        snprintf(id, sizeof(id), "r%d", (int)day);
+        suite_apply(&s, received(id, day));
+    }
+    suite_reopen(&s);
+    suite_apply(&s, received("r5", 5));
+    const struct id_days *d = &sqlite_of(s.storage)->id_days;
+    ck_assert_uint_eq(d->count, 6);
+    for (size_t i = 0; i < d->count; i++)
+        ck_assert(d->days[i].learnt == (d->days[i].day != d->current));
+    suite_apply(&s, received("r1", 5));
+    ck_assert_int_eq(number(s.path, "SELECT count(*) FROM reports", NULL, 0), 6);
+    suite_close(&s);
+}
+END_TEST
+
 /* B56: the log must not grow for ever; a reader that stopped half-way must not hold it. */
 START_TEST(the_log_is_checkpointed)
 {
@@ -812,6 +842,7 @@ int main(void)
     tcase_add_test(tcase, a_folder_that_cannot_be_written);
     tcase_add_test(tcase, a_full_disk_loses_one_group);
     tcase_add_test(tcase, another_writer_is_waited_for);
+    tcase_add_test(tcase, ids_of_days_that_are_over_are_learnt_at_once);
     tcase_add_test(tcase, the_log_is_checkpointed);
     tcase_add_test(tcase, the_log_is_emptied_by_another);
     tcase_add_test(tcase, files_under_the_hand_of_somebody);
