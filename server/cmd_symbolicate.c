@@ -55,7 +55,7 @@ static enum err fill(const struct symbolicating *s, const struct buf *in, struct
     if (rc == ERR_OK)
         rc = apple_text_read(in->data ? in->data : "", in->len, arena, &text, err);
     if (rc == ERR_OK)
-        rc = fill_text(&text, s->callers, symbolizer, out, ret, err);
+        rc = fill_text(&text, s->callers, symbolizer, NULL, out, ret, err);
     symbolizer_free(symbolizer);
     index_cache_free(cache);
     return rc;

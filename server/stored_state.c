@@ -76,7 +76,7 @@ static enum err load_layouts(const struct stored_state_taker *t, struct storage_
     enum err rc = read_layouts(reader, t->layout_count, arena, &rows, &count, err);
     /* Newest first from the database; the table drops the oldest, so it is taught them last. */
     for (size_t i = count; rc == ERR_OK && i > 0; i--)
-        layouts_learn(t->layouts, &rows[i - 1].uuid, rows[i - 1].vmaddr);
+        layouts_learn(t->layouts, rows[i - 1].own, &rows[i - 1].uuid, rows[i - 1].vmaddr);
     return rc;
 }
 

@@ -297,6 +297,23 @@ bool blob_store_maps_path(const struct blob_store *b, char *path, size_t size)
     return path_of(b, path, size, "maps", "");
 }
 
+/* Apps are strangers' names: the folder's is made of a digest. */
+static void own_maps_path(const struct blob_store *b, const char *own, char *path, size_t size)
+{
+    uint8_t digest[SHA256_SIZE];
+    char text[SHA256_TEXT_SIZE], name[32];
+    sha256_of(own, strlen(own), digest);
+    snprintf(name, sizeof(name), "own-%.24s", sha256_format(digest, text));
+    path_of(b, path, size, "maps", *own ? name : "");
+}
+
+const char *blob_store_own_maps(const struct blob_store *b, const char *own, char *path,
+                                size_t size)
+{
+    own_maps_path(b, own, path, size);
+    return *own && access(path, F_OK) == 0 ? path : NULL;
+}
+
 /* The maps as they are: how many, how large, and which is the oldest. */
 struct maps_census {
     size_t count;
@@ -318,7 +335,8 @@ static void count_maps(const char *dir, struct maps_census *ret)
         char path[PATH_MAX];
         struct stat st;
         int n = snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
-        if (e->d_name[0] == '.' || n < 0 || (size_t)n >= sizeof(path) || lstat(path, &st) != 0)
+        if (e->d_name[0] == '.' || n < 0 || (size_t)n >= sizeof(path) || lstat(path, &st) != 0 ||
+            S_ISDIR(st.st_mode))
             continue;
         if (ret->count++ == 0 || is_before(&st.st_mtim, &ret->oldest)) {
             ret->oldest = st.st_mtim;
@@ -330,18 +348,19 @@ static void count_maps(const char *dir, struct maps_census *ret)
         closedir(d);
 }
 
-enum err blob_store_install_map(struct blob_store *b, const char *from, const struct uuid *uuid,
-                                bool link, struct error *err)
+enum err blob_store_install_map(struct blob_store *b, const char *from, const char *own,
+                                const struct uuid *uuid, bool link, struct error *err)
 {
     char text[UUID_TEXT_SIZE];
-    char name[UUID_TEXT_SIZE + 16];
+    char dir[PATH_MAX - UUID_TEXT_SIZE - 16];
     char to[PATH_MAX];
-    char dir[PATH_MAX];
     struct maps_census census;
-    snprintf(name, sizeof(name), "%s%s", uuid_format(uuid, text), link ? ".plist" : ".bcsymbolmap");
-    path_of(b, to, sizeof(to), "maps", name);
-    path_of(b, dir, sizeof(dir), "maps", "");
-    enum err rc = install(b, from, to, "", err);
+    own_maps_path(b, own, dir, sizeof(dir));
+    snprintf(to, sizeof(to), "%s/%s%s", dir, uuid_format(uuid, text),
+             link ? ".plist" : ".bcsymbolmap");
+    enum err rc = make_dir(dir, err);
+    if (rc == ERR_OK)
+        rc = install(b, from, to, "", err);
     for (bool many = true; rc == ERR_OK && many;) {
         count_maps(dir, &census);
         many = census.count > 1 &&

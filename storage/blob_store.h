@@ -1,7 +1,8 @@
 /*
  * blob_store - the files beside the database: index files, object files, the spool.
  *
- * Purpose: one folder: `symbols/ab/UUID.gsym`, `objects/ab/SHA256`, `maps/…`, `spool/…`. Named so that an
+ * Purpose: one folder: `symbols/ab/UUID.gsym`, `objects/ab/SHA256`, `maps/…`, `spool/…`. UUIDs of indexes
+ * are those of shelves (shelf.h). Named so that an
  * object store can stand behind the same calls later. Several objects may have one UUID: the index of
  * each is `symbols/ab/UUID.SHA256.gsym`, and `UUID.gsym` is a link to the one in use.
  *
@@ -70,10 +71,13 @@ enum err blob_store_prune_indexes(struct blob_store *b, const struct uuid *uuid,
                                   struct error *err);
 /* The folder of symbol maps (`UUID.bcsymbolmap`) and of links to them (`UUID.plist`). */
 bool blob_store_maps_path(const struct blob_store *b, char *path, size_t size);
-/* Moves one into place. The oldest go when there are more than BLOB_MAPS_MAX, or than
- * BLOB_MAPS_BYTES_MAX together. */
-enum err blob_store_install_map(struct blob_store *b, const char *from, const struct uuid *uuid,
-                                bool link, struct error *err);
+/* That of what an app's own token sent; NULL: there is none, and so for "". */
+const char *blob_store_own_maps(const struct blob_store *b, const char *own, char *path,
+                                size_t size);
+/* Moves one into place, `own` "": for all. The oldest of the folder go when there are more than
+ * BLOB_MAPS_MAX, or than BLOB_MAPS_BYTES_MAX together. */
+enum err blob_store_install_map(struct blob_store *b, const char *from, const char *own,
+                                const struct uuid *uuid, bool link, struct error *err);
 /* A file for an upload: "N-RANDOM.part", opened for writing, close-on-exec. */
 enum err blob_store_spool_create(struct blob_store *b, char *ret_name, size_t name_size,
                                  int *ret_fd, struct error *err);

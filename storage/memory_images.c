@@ -105,8 +105,19 @@ enum err mem_learn_layout(struct mem_storage *m, const struct uuid *uuid, uint64
     *ret_changed = !l || l->row.vmaddr != vmaddr || l->row.size != size;
     if (!l && !(l = mem_add(m->work, layouts)))
         return mem_no_memory(err);
-    *l = (struct mem_layout){{*uuid, vmaddr, size}};
+    *l = (struct mem_layout){{.uuid = *uuid, .vmaddr = vmaddr, .size = size}};
     return ERR_OK;
+}
+
+bool mem_is_placed(const struct mem_state *s, size_t app, const struct uuid *image)
+{
+    for (size_t i = 0; i < s->layouts_count; i++) {
+        const struct uuid *shelf = &s->layouts[i].row.uuid;
+        if (uuid_equal(mem_shelf_image(s, shelf), image) &&
+            mem_shelf_serves(s, shelf, s->apps[app].bundle_id))
+            return true;
+    }
+    return false;
 }
 
 static enum err learn_name(struct mem_storage *m, size_t app, int32_t day, const struct op_image *o,
@@ -139,7 +150,7 @@ static enum err learn_claim(struct mem_storage *m, size_t app, int32_t day,
 {
     struct mem_state *s = m->work;
     bool allowed = true;
-    if (!o->has_vmaddr || o->kind != IMAGE_UUID || layout_of(s, &o->id))
+    if (!o->has_vmaddr || o->kind != IMAGE_UUID || mem_is_placed(s, app, &o->id))
         return ERR_OK;
     for (size_t i = 0; i < s->claims_count; i++) {
         if (s->claims[i].app == app && uuid_equal(&s->claims[i].uuid, &o->id))
@@ -200,7 +211,7 @@ static enum err learn_member(struct mem_storage *m, size_t app, int32_t day,
     if (!member)
         return mem_no_memory(err);
     *member = (struct mem_member){app, o->group, o->id};
-    if (layout_of(m->work, &o->id))
+    if (mem_is_placed(m->work, app, &o->id))
         note_group(changed, &o->group);
     return ERR_OK;
 }

@@ -41,7 +41,7 @@ enum err mem_read_image(struct storage_reader *r, const char *bundle_id, const s
                         struct arena *arena, struct image_row *ret, struct error *err)
 {
     const struct mem_state *s = mem_read_state(r);
-    const struct mem_slice *x = mem_current_slice(s, id);
+    const struct mem_slice *x = mem_serving_slice(s, bundle_id, false, id);
     enum image_class by_file = !x              ? IMAGE_CLASS_UNKNOWN
                                : x->row.system ? IMAGE_CLASS_SYSTEM
                                                : IMAGE_CLASS_APP;
@@ -71,6 +71,17 @@ static int by_vmaddr(const void *a, const void *b)
     return uuid_compare(&x->uuid, &y->uuid);
 }
 
+/* What the app owns comes before what serves all. */
+static bool is_outdone(const struct mem_state *s, const char *bundle_id, const struct uuid *shelf)
+{
+    for (size_t i = 0; i < s->layouts_count && bundle_id; i++) {
+        const struct mem_shelf *own = mem_shelf_of(s, &s->layouts[i].row.uuid);
+        if (own && strcmp(own->bundle_id, bundle_id) == 0 && uuid_equal(&own->image, shelf))
+            return true;
+    }
+    return false;
+}
+
 enum err mem_read_group(struct storage_reader *r, const char *bundle_id, const struct uuid *group,
                         struct arena *arena, struct layout_row **ret, size_t *ret_count,
                         struct error *err)
@@ -83,8 +94,12 @@ enum err mem_read_group(struct storage_reader *r, const char *bundle_id, const s
         return mem_no_memory(err);
     bool unknown = bundle_id && app == SIZE_MAX;
     for (size_t i = 0; i < s->layouts_count && !unknown; i++) {
-        if (mem_is_member(s, app, group, &s->layouts[i].row.uuid))
-            rows[count++] = s->layouts[i].row;
+        struct layout_row row = s->layouts[i].row;
+        row.uuid = *mem_shelf_image(s, &row.uuid);
+        if (mem_is_member(s, app, group, &row.uuid) &&
+            mem_shelf_serves(s, &s->layouts[i].row.uuid, bundle_id) &&
+            !is_outdone(s, bundle_id, &s->layouts[i].row.uuid))
+            rows[count++] = row;
     }
     qsort(rows, count, sizeof(*rows), by_vmaddr);
     *ret = rows;
@@ -100,8 +115,13 @@ enum err mem_read_layouts(struct storage_reader *r, size_t limit, struct arena *
     struct layout_row *rows = arena_array(arena, s->layouts_count + 1, sizeof(*rows));
     if (!rows)
         return mem_no_memory(err);
-    for (size_t i = s->layouts_count; i > 0 && count < limit; i--)
-        rows[count++] = s->layouts[i - 1].row;
+    for (size_t i = s->layouts_count; i > 0 && count < limit; i--) {
+        struct layout_row *row = &rows[count++];
+        *row = s->layouts[i - 1].row;
+        const struct mem_shelf *own = mem_shelf_of(s, &row->uuid);
+        row->uuid = own ? own->image : row->uuid;
+        row->own = own ? own->bundle_id : "";
+    }
     *ret = rows;
     *ret_count = count;
     return ERR_OK;
@@ -192,9 +212,9 @@ static bool says(const char *text, const char *wanted)
 
 static bool says_all(const struct mem_upload *u, const struct upload_origin *o)
 {
-    return u->row.system == o->system && says(u->bundle_id, o->bundle_id) &&
-           says(u->version, o->version) && says(u->build, o->build) &&
-           says(u->os_build, o->os_build);
+    return u->row.system == o->system && u->row.bound <= o->bound &&
+           says(u->bundle_id, o->bundle_id) && says(u->version, o->version) &&
+           says(u->build, o->build) && says(u->os_build, o->os_build);
 }
 
 enum err mem_read_upload_by_sha256(struct storage_reader *r, const uint8_t sha256[SHA256_SIZE],
@@ -233,12 +253,13 @@ enum err mem_read_uploads_waiting(struct storage_reader *r, struct arena *arena,
     return ERR_OK;
 }
 
-enum err mem_read_symbols_present(struct storage_reader *r, const struct uuid *uuids, size_t count,
-                                  bool *present, struct error *err)
+enum err mem_read_symbols_present(struct storage_reader *r, const char *bundle_id,
+                                  const struct uuid *uuids, size_t count, bool *present,
+                                  struct error *err)
 {
     (void)err;
     for (size_t i = 0; i < count; i++)
-        present[i] = mem_current_slice(mem_read_state(r), &uuids[i]) != NULL;
+        present[i] = mem_serving_slice(mem_read_state(r), bundle_id, false, &uuids[i]) != NULL;
     return ERR_OK;
 }
 
@@ -302,7 +323,7 @@ enum err mem_read_known_objects(struct storage_reader *r, struct arena *arena,
         return mem_no_memory(err);
     for (size_t i = 0; i < s->slices_count && count < KNOWN_OBJECTS_MAX; i++) {
         const struct slice_row *x = &s->slices[i].row;
-        if (!x->current || x->lost)
+        if (!x->current || x->lost || mem_shelf_of(s, &x->uuid))
             continue;
         list[count].uuid = x->uuid;
         memcpy(list[count++].sha256, x->object_sha256, SHA256_SIZE);
@@ -312,10 +333,11 @@ enum err mem_read_known_objects(struct storage_reader *r, struct arena *arena,
     return ERR_OK;
 }
 
-enum err mem_read_symbol(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
-                         struct slice_row **ret, size_t *ret_count, struct error *err)
+/* Slices of a shelf; or of an image, those that serve the app, NULL: all. */
+static enum err read_slices(const struct mem_state *s, const struct uuid *uuid, bool by_shelf,
+                            const char *bundle_id, struct arena *arena, struct slice_row **ret,
+                            size_t *ret_count, struct error *err)
 {
-    const struct mem_state *s = mem_read_state(r);
     size_t count = 0;
     struct slice_row *rows = arena_array(arena, s->slices_count + 1, sizeof(*rows));
     if (!rows)
@@ -323,7 +345,9 @@ enum err mem_read_symbol(struct storage_reader *r, const struct uuid *uuid, stru
     for (int current = 1; current >= 0; current--) {
         for (size_t i = s->slices_count; i > 0; i--) {
             const struct slice_row *x = &s->slices[i - 1].row;
-            if (x->current == (bool)current && uuid_equal(&x->uuid, uuid) && !uuid_is_nil(uuid))
+            if (x->current == (bool)current && uuid_equal(by_shelf ? &x->uuid : &x->image, uuid) &&
+                !uuid_is_nil(uuid) &&
+                (by_shelf || !bundle_id || mem_shelf_serves(s, &x->uuid, bundle_id)))
                 rows[count++] = mem_slice_row(s, &s->slices[i - 1]);
         }
     }
@@ -332,6 +356,19 @@ enum err mem_read_symbol(struct storage_reader *r, const struct uuid *uuid, stru
     *ret = rows;
     *ret_count = count;
     return ERR_OK;
+}
+
+enum err mem_read_symbol(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
+                         struct slice_row **ret, size_t *ret_count, struct error *err)
+{
+    return read_slices(mem_read_state(r), uuid, true, NULL, arena, ret, ret_count, err);
+}
+
+enum err mem_read_symbol_files(struct storage_reader *r, const char *bundle_id,
+                               const struct uuid *image, struct arena *arena,
+                               struct slice_row **ret, size_t *ret_count, struct error *err)
+{
+    return read_slices(mem_read_state(r), image, false, bundle_id, arena, ret, ret_count, err);
 }
 
 /* The row of an image that stacks of an app wait for. */
@@ -449,9 +486,10 @@ enum err mem_read_missing(struct storage_reader *r, const char *bundle_id, size_
         if (bundle_id && strcmp(s->apps[k->app].bundle_id, bundle_id) != 0)
             continue;
         for (size_t u = 0; u < k->missing_count; u++) {
-            struct missing_row *m = mem_current_slice(s, &k->missing[u])
-                                        ? NULL
-                                        : missing_row_of(s, k->app, &k->missing[u], rows, &count);
+            struct missing_row *m =
+                mem_serving_slice(s, s->apps[k->app].bundle_id, false, &k->missing[u])
+                    ? NULL
+                    : missing_row_of(s, k->app, &k->missing[u], rows, &count);
             if (m)
                 add_missing(s, k, &k->missing[u], m);
         }

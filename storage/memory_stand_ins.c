@@ -36,31 +36,37 @@ void mem_stand_in_changed(struct mem_state *s, const struct uuid *uuid)
 {
     for (size_t i = 0; i < s->stacks_count; i++) {
         bool used = false;
-        for (size_t k = 0; k < s->stand_ins_count && !used; k++)
-            used = uuid_equal(&s->stand_ins[k].row.stand_in, uuid) &&
+        bool serves = mem_shelf_serves(s, uuid, s->apps[s->stacks[i].app].bundle_id);
+        for (size_t k = 0; k < s->stand_ins_count && serves && !used; k++)
+            used = uuid_equal(&s->stand_ins[k].row.stand_in, mem_shelf_image(s, uuid)) &&
                    mem_misses(&s->stacks[i], &s->stand_ins[k].row.uuid);
         if (used)
             mem_repend_stack(&s->stacks[i]);
     }
 }
 
-static bool may_stand_in(const struct slice_row *x, const struct image_row *image)
+static bool may_stand_in(const struct mem_state *s, const struct uuid *stand_in,
+                         const struct image_row *image)
 {
-    if (!*image->name)
-        return true;
-    return strcmp(x->name, image->name) == 0 &&
-           (!image->arch || !*x->arch || strcmp(x->arch, image->arch) == 0);
+    bool may = !*image->name;
+    for (size_t i = 0; i < s->slices_count && !may; i++) {
+        const struct slice_row *x = &s->slices[i].row;
+        may = x->current && uuid_equal(&x->image, stand_in) && strcmp(x->name, image->name) == 0 &&
+              (!image->arch || !*x->arch || strcmp(x->arch, image->arch) == 0);
+    }
+    return may;
 }
 
 static enum err check(const struct mem_state *s, const struct op_stand_in *o, struct error *err)
 {
-    const struct mem_slice *x = mem_current_slice(s, &o->stand_in);
+    const struct mem_slice *x = mem_serving_slice(s, NULL, true, &o->stand_in);
     if (mem_current_slice(s, &o->uuid))
         return error_set(err, ERR_CONFLICT, "its own symbol file is here");
     if (!x)
         return error_set(err, ERR_NOT_FOUND, "no symbol file with the UUID of the stand-in");
     for (size_t i = 0; i < s->images_count; i++) {
-        if (uuid_equal(&s->images[i].row.id, &o->uuid) && !may_stand_in(&x->row, &s->images[i].row))
+        if (uuid_equal(&s->images[i].row.id, &o->uuid) &&
+            !may_stand_in(s, &o->stand_in, &s->images[i].row))
             return error_set(err, ERR_CONFLICT,
                              "the stand-in is of another image name or architecture");
     }
@@ -143,6 +149,9 @@ enum err mem_fill_candidates(const struct mem_state *s, const struct build_seen 
 {
     struct candidates list;
     const struct stand_in_row *stand_in = mem_stand_in_of(s, &m->uuid);
+    if (stand_in && mem_serving_slice(s, NULL, true, &stand_in->stand_in) &&
+        !mem_serving_slice(s, m->bundle_id, false, &stand_in->stand_in))
+        stand_in = NULL; /* what another app owns */
     if (stand_in)
         m->stand_in = arena_memdup(arena, &stand_in->stand_in, sizeof(stand_in->stand_in));
     bool ok = candidates_init(&list, seen, count, arena) && (!stand_in || m->stand_in);
@@ -150,7 +159,7 @@ enum err mem_fill_candidates(const struct mem_state *s, const struct build_seen 
         const struct slice_row *x = &s->slices[i].row;
         const struct slice_row *c = in_use_of(s, x);
         const struct missing_candidate offer = {
-            .uuid = x->uuid, .version = x->version, .build = x->build, .has_dwarf = x->has_dwarf};
+            .uuid = x->image, .version = x->version, .build = x->build, .has_dwarf = x->has_dwarf};
         if (c && *c->name && strcmp(c->name, m->name) == 0 &&
             (!m->arch || strcmp(c->arch, m->arch) == 0) && *x->bundle_id &&
             strcmp(x->bundle_id, m->bundle_id) == 0 && *x->version)

@@ -242,6 +242,12 @@ struct mem_slice {
     struct slice_row row;
 };
 
+/* Of what an app owns (shelf.h). */
+struct mem_shelf {
+    struct uuid shelf, image;
+    const char *bundle_id;
+};
+
 struct mem_refit {
     struct refit_row row;
 };
@@ -312,6 +318,7 @@ struct mem_config {
     X(due_stack, due_stacks)                                                                       \
     X(upload, uploads)                                                                             \
     X(slice, slices)                                                                               \
+    X(shelf, shelves)                                                                              \
     X(token, tokens)                                                                               \
     X(rule, rules)                                                                                 \
     X(related, related)                                                                            \
@@ -380,7 +387,7 @@ static inline enum err mem_no_memory(struct error *err)
 size_t mem_app_of(const struct mem_state *s, const char *bundle_id);
 struct mem_stack *mem_stack_of(const struct mem_state *s, uint64_t id);
 struct mem_cluster *mem_cluster_of(const struct mem_state *s, uint64_t id);
-/* The current slice of a UUID, or NULL. */
+/* The current slice of a shelf, or NULL. */
 const struct mem_slice *mem_current_slice(const struct mem_state *s, const struct uuid *uuid);
 /* Sums of a stack. */
 struct mem_sums {
@@ -448,6 +455,24 @@ void mem_stand_in_changed(struct mem_state *s, const struct uuid *uuid);
 enum err mem_fill_candidates(const struct mem_state *s, const struct build_seen *seen, size_t count,
                              struct missing_row *m, struct arena *arena, struct error *err);
 
+/* memory_shelves.c */
+/* NULL: it is no app's own. */
+const struct mem_shelf *mem_shelf_of(const struct mem_state *s, const struct uuid *shelf);
+const struct uuid *mem_shelf_image(const struct mem_state *s, const struct uuid *shelf);
+bool mem_shelf_serves(const struct mem_state *s, const struct uuid *shelf, const char *bundle_id);
+enum err mem_shelf_note(struct mem_storage *m, const struct uuid *shelf, const struct uuid *image,
+                        const char *bundle_id, struct error *err);
+/* Nothing lies there any more, and nobody has to be told. */
+void mem_shelf_end(struct mem_state *s, const struct uuid *shelf);
+/* The slice in use of an image for an app (`any`: for whichever), or NULL. */
+const struct mem_slice *mem_serving_slice(const struct mem_state *s, const char *bundle_id,
+                                          bool any, const struct uuid *image);
+/* Whether the image has an index on another shelf for those whom this one serves. */
+bool mem_has_rival(const struct mem_state *s, const struct uuid *shelf, const struct uuid *image);
+/* An image whose index cannot be used: of the app's own, and of what serves all. */
+enum err mem_queue_gone(struct mem_storage *m, size_t app, const struct uuid *image,
+                        struct error *err);
+
 /* memory_images.c */
 enum err mem_learn_images(struct mem_storage *m, size_t app, int32_t day,
                           const struct op_image *images, size_t count, struct error *err);
@@ -460,6 +485,8 @@ bool mem_is_member(const struct mem_state *s, size_t app, const struct uuid *gro
 void mem_disturb(struct mem_state *s, const struct uuid *uuid);
 bool mem_uses(const struct mem_stack *k, const struct uuid *uuid);
 bool mem_misses(const struct mem_stack *k, const struct uuid *uuid);
+/* Whether a symbol file placed the image for the app. */
+bool mem_is_placed(const struct mem_state *s, size_t app, const struct uuid *image);
 void mem_repend_stack(struct mem_stack *k);
 /* So many more of a kind on a day. */
 enum err mem_day_add(struct mem_storage *m, size_t app, enum mem_value_kind kind, int32_t day,

@@ -266,7 +266,7 @@ static enum err resolve(struct mem_storage *m, struct op_resolution *r,
         mem_overlay_version(s, k->app) != r->overlay)
         return ERR_OK;
     for (size_t i = 0; i < r->missing_count - r->gone_count; i++) {
-        if (mem_current_slice(s, &r->missing[i]))
+        if (mem_serving_slice(s, s->apps[k->app].bundle_id, false, &r->missing[i]))
             return ERR_OK;
     }
     const struct birth birth = {o->rules_version, o->now_ms, k->cluster_id};
@@ -280,7 +280,7 @@ static enum err resolve(struct mem_storage *m, struct op_resolution *r,
     if (keeper.failed || !k->missing)
         return mem_no_memory(err);
     for (size_t i = 0; i < r->gone_count; i++) {
-        if ((rc = mem_queue_refit(m, &r->missing[r->missing_count - 1 - i], false, err)))
+        if ((rc = mem_queue_gone(m, k->app, &r->missing[r->missing_count - 1 - i], err)))
             return rc;
     }
     k->pending = false;

@@ -53,6 +53,7 @@ static enum err add_slice(struct mem_storage *m, const struct mem_upload *u,
     row->row = (struct slice_row){
         .id = row->id,
         .uuid = x->uuid,
+        .image = uuid_is_nil(&x->image) ? x->uuid : x->image,
         .name = keep(m, x->name),
         .member = keep(m, x->member),
         .arch = keep(m, x->arch),
@@ -112,23 +113,27 @@ static enum err store_slice(struct mem_storage *m, const struct mem_upload *u,
                             struct news *replaced, struct error *err)
 {
     struct mem_state *s = m->work;
+    const struct uuid *image = uuid_is_nil(&x->image) ? &x->uuid : &x->image;
     bool placed = false;
+    enum err rc = mem_shelf_note(m, &x->uuid, image, u->bundle_id, err);
+    if (rc)
+        return rc;
     if (x->indexed && x->installed) {
         struct mem_slice *old = (struct mem_slice *)mem_current_slice(s, &x->uuid);
-        if (old) {
+        if (old)
             old->row.current = false;
+        if (old || mem_has_rival(s, &x->uuid, image))
             note(replaced, &x->uuid);
-        }
         note(installed, &x->uuid);
         mem_stand_in_end(s, &x->uuid);
     }
-    enum err rc = add_slice(m, u, x, now_ms, err);
+    rc = add_slice(m, u, x, now_ms, err);
     if (!rc)
         rc = mem_note_object(m, x, u->row.system, now_ms, err);
     if (!rc && x->indexed)
         rc = mem_learn_layout(m, &x->uuid, x->text_vmaddr, x->text_size, &placed, err);
     for (size_t i = 0; i < s->members_count && placed && !rc; i++) {
-        if (uuid_equal(&s->members[i].uuid, &x->uuid)) {
+        if (uuid_equal(&s->members[i].uuid, image)) {
             mem_disturb(s, &s->members[i].group);
             note(installed, &s->members[i].group);
         }
@@ -143,10 +148,13 @@ static int by_id(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static bool concerned(const struct mem_stack *k, const struct news *n, bool all_users)
+static bool concerned(const struct mem_state *s, const struct mem_stack *k, const struct news *n,
+                      bool all_users)
 {
     for (size_t i = 0; i < n->count; i++) {
-        if (all_users ? mem_uses(k, &n->items[i]) : mem_misses(k, &n->items[i]))
+        const struct uuid *image = mem_shelf_image(s, &n->items[i]);
+        if (mem_shelf_serves(s, &n->items[i], s->apps[k->app].bundle_id) &&
+            (all_users ? mem_uses(k, image) : mem_misses(k, image)))
             return true;
     }
     return false;
@@ -184,7 +192,7 @@ static enum err repend(struct mem_state *s, const struct news *n, struct op_repe
     }
     for (size_t i = 0; i < s->stacks_count; i++) {
         struct mem_stack *k = &s->stacks[i];
-        if (k->id > o->after_id && k->id <= end && concerned(k, n, o->all_users))
+        if (k->id > o->after_id && k->id <= end && concerned(s, k, n, o->all_users))
             hit[count++] = k;
     }
     qsort(hit, count, sizeof(struct mem_stack *), by_id);
@@ -220,6 +228,8 @@ static void settle(struct mem_state *s, const struct op_repend *o)
         if (told && row->all_users <= o->all_users)
             mem_remove(s, turn_backs, i - 1);
     }
+    for (size_t i = 0; i <= o->other_count; i++)
+        mem_shelf_end(s, i ? &o->others[i - 1] : &o->uuid);
 }
 
 enum err mem_write_upload_state(struct mem_storage *m, struct write_op *op, struct error *err)
@@ -272,7 +282,7 @@ enum err mem_write_repend(struct mem_storage *m, struct write_op *op, struct err
         const struct uuid *uuid = k ? &o->others[k - 1] : &o->uuid;
         note(&uuids, uuid);
         for (size_t i = 0; i < s->members_count; i++) {
-            if (uuid_equal(&s->members[i].uuid, uuid))
+            if (uuid_equal(&s->members[i].uuid, mem_shelf_image(s, uuid)))
                 note(&uuids, &s->members[i].group);
         }
     }
@@ -283,21 +293,30 @@ enum err mem_write_repend(struct mem_storage *m, struct write_op *op, struct err
     return rc;
 }
 
-enum err mem_write_symbol_delete(struct mem_storage *m, struct write_op *op, struct error *err)
+static enum err delete_shelf(struct mem_storage *m, const struct uuid *shelf, bool *ret_existed,
+                             struct error *err)
 {
     struct mem_state *s = m->work;
-    struct op_symbol_delete *o = &op->u.symbol_delete;
-    o->existed = false;
-    for (size_t i = 0; i < s->slices_count;) {
-        if (uuid_equal(&s->slices[i].row.uuid, &o->uuid)) {
-            mem_remove(s, slices, i);
-            o->existed = true;
-        } else {
-            i++;
-        }
+    bool existed = false;
+    for (size_t i = s->slices_count; i > 0; i--) {
+        if (!uuid_equal(&s->slices[i - 1].row.uuid, shelf))
+            continue;
+        mem_remove(s, slices, i - 1);
+        existed = true;
     }
     mem_orphan_objects(s);
-    return o->existed ? mem_queue_refit(m, &o->uuid, true, err) : ERR_OK;
+    *ret_existed |= existed;
+    return existed ? mem_queue_refit(m, shelf, true, err) : ERR_OK;
+}
+
+enum err mem_write_symbol_delete(struct mem_storage *m, struct write_op *op, struct error *err)
+{
+    struct op_symbol_delete *o = &op->u.symbol_delete;
+    o->existed = false;
+    enum err rc = delete_shelf(m, &o->uuid, &o->existed, err);
+    for (size_t i = 0; i < o->other_count && !rc; i++)
+        rc = delete_shelf(m, &o->others[i], &o->existed, err);
+    return rc;
 }
 
 enum err mem_write_token(struct mem_storage *m, struct write_op *op, struct error *err)

@@ -183,7 +183,8 @@ static enum err learn_claim(struct sqlite_storage *s, int64_t app_id, int32_t da
 {
     int64_t known = 0;
     bool allowed = true;
-    enum err rc = sql_get(&s->conn, SQL_LAYOUT_KNOWN, 0, &known, err, uuid_value(&i->id));
+    enum err rc =
+        sql_get(&s->conn, SQL_LAYOUT_KNOWN, 0, &known, err, uuid_value(&i->id), sql_int(app_id));
     if (!rc && !known)
         rc = sql_get(&s->conn, SQL_LAYOUT_CLAIMED, 0, &known, err, sql_int(app_id),
                      uuid_value(&i->id));
@@ -210,7 +211,8 @@ static enum err learn_member(struct sqlite_storage *s, int64_t app_id, int32_t d
     rc = sql_run(&s->conn, SQL_MEMBER_INSERT, err, uuid_value(&i->group), sql_int(app_id),
                  uuid_value(&i->id));
     if (!rc)
-        rc = sql_get(&s->conn, SQL_LAYOUT_KNOWN, 0, &placed, err, uuid_value(&i->id));
+        rc = sql_get(&s->conn, SQL_LAYOUT_KNOWN, 0, &placed, err, uuid_value(&i->id),
+                     sql_int(app_id));
     if (!rc && placed)
         rc = uuid_list_add(changed, &s->scratch, &i->group, err);
     return rc;

@@ -29,14 +29,14 @@ struct uuid_list {
 };
 enum err uuid_list_add(struct uuid_list *l, struct arena *arena, const struct uuid *uuid,
                        struct error *err);
-/* Adds the slide groups that `uuid` is a member of. */
+/* Adds the slide groups that the image of the shelf `uuid` is a member of. */
 enum err sqlite_groups_of(struct sqlite_storage *s, const struct uuid *uuid, struct uuid_list *l,
                           struct error *err);
 
 /* One look for stacks that a changed fact concerns. */
 struct repend {
-    const struct uuid_list *uuids;
-    bool all_users; /* those with a frame in one of them; else those that miss one */
+    const struct uuid_list *uuids; /* shelves and slide groups */
+    bool all_users;                /* those with a frame in one of them; else those that miss one */
     uint64_t after_id;
     uint64_t count; /* result: turned back, at most REPEND_CHUNK */
     bool more;      /* result: go on with after_id */

@@ -53,8 +53,20 @@ enum err sqlite_read_upload_by_sha256(struct storage_reader *r, const uint8_t sh
 enum err sqlite_read_uploads_waiting(struct storage_reader *r, struct arena *arena,
                                      struct upload_waiting **ret, size_t *ret_count,
                                      struct error *err);
-enum err sqlite_read_symbols_present(struct storage_reader *r, const struct uuid *uuids,
-                                     size_t count, bool *present, struct error *err);
+enum err sqlite_read_symbols_present(struct storage_reader *r, const char *bundle_id,
+                                     const struct uuid *uuids, size_t count, bool *present,
+                                     struct error *err);
+enum err sqlite_read_shelf(struct storage_reader *r, const char *own, const struct uuid *image,
+                           struct uuid *ret, struct error *err);
+enum err sqlite_read_shelf_image(struct storage_reader *r, const struct uuid *shelf,
+                                 struct uuid *ret, struct error *err);
+enum err sqlite_read_shelf_for(struct storage_reader *r, const char *bundle_id,
+                               const struct uuid *image, struct uuid *ret, struct error *err);
+enum err sqlite_read_owns_shelves(struct storage_reader *r, const char *bundle_id, bool *ret,
+                                  struct error *err);
+enum err sqlite_read_symbol_files(struct storage_reader *r, const char *bundle_id,
+                                  const struct uuid *image, struct arena *arena,
+                                  struct slice_row **ret, size_t *ret_count, struct error *err);
 enum err sqlite_read_symbols(struct storage_reader *r, const char *bundle_id, size_t limit,
                              const char *cursor, struct arena *arena, struct slice_row **ret,
                              size_t *ret_count, const char **ret_next, struct error *err);

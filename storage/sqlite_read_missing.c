@@ -93,6 +93,7 @@ static enum err fill_stand_in(struct sql_conn *c, struct missing_row *m, struct 
                               struct error *err)
 {
     bool row = false;
+    int64_t serves = 0;
     struct uuid u;
     sqlite3_stmt *st = sql_start(c, SQL_STAND_IN_GET, err, sql_blob(&m->uuid, sizeof(m->uuid)));
     enum err rc = st ? sql_step(c, st, &row, err) : err->code;
@@ -100,6 +101,10 @@ static enum err fill_stand_in(struct sql_conn *c, struct missing_row *m, struct 
         return rc;
     sql_column_fixed(st, 0, &u, sizeof(u));
     sql_end(st);
+    rc = sql_get(c, SQL_STAND_IN_SERVES, 0, &serves, err, sql_blob(&u, sizeof(u)),
+                 sql_text(m->bundle_id));
+    if (rc || !serves)
+        return rc;
     m->stand_in = arena_memdup(arena, &u, sizeof(u));
     return m->stand_in ? ERR_OK : no_memory(err);
 }

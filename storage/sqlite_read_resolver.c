@@ -78,6 +78,14 @@ static bool fill_layout(sqlite3_stmt *st, struct arena *arena, void *row)
     return true;
 }
 
+static bool fill_owned_layout(sqlite3_stmt *st, struct arena *arena, void *row)
+{
+    struct layout_row *l = row;
+    bool failed = !fill_layout(st, arena, row);
+    l->own = sql_column_text(st, 3, arena, &failed);
+    return !failed;
+}
+
 enum err sqlite_read_group(struct storage_reader *base, const char *bundle_id,
                            const struct uuid *group, struct arena *arena, struct layout_row **ret,
                            size_t *ret_count, struct error *err)
@@ -103,7 +111,7 @@ enum err sqlite_read_layouts(struct storage_reader *base, size_t limit, struct a
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
     sqlite3_stmt *st = sql_start(c, SQL_LAYOUTS_NEWEST, err, sql_int((int64_t)limit));
-    return sqlite_row_array(c, st, fill_layout, arena, ret, ret_count, err);
+    return sqlite_row_array(c, st, fill_owned_layout, arena, ret, ret_count, err);
 }
 
 static bool fill_claim(sqlite3_stmt *st, struct arena *arena, void *row)

@@ -39,6 +39,7 @@ static bool fill_slice(sqlite3_stmt *st, struct arena *arena, void *row)
     x->lost = sqlite3_column_int(st, 24);
     x->object_kept = sqlite3_column_int(st, 25);
     x->bound = sqlite3_column_int(st, 26);
+    sql_column_fixed(st, 27, &x->image, sizeof(x->image));
     return !failed;
 }
 
@@ -83,10 +84,11 @@ enum err sqlite_read_upload_by_sha256(struct storage_reader *base,
                                       struct upload_row *ret, struct error *err)
 {
     int64_t id = 0;
-    enum err rc = sql_get(&sqlite_reader_of(base)->conn, SQL_UPLOAD_BY_SHA256, 0, &id, err,
-                          sql_blob(sha256, SHA256_SIZE), sql_text(origin->bundle_id),
-                          sql_text(origin->version), sql_text(origin->build),
-                          sql_text(origin->os_build), sql_int(origin->system));
+    enum err rc =
+        sql_get(&sqlite_reader_of(base)->conn, SQL_UPLOAD_BY_SHA256, 0, &id, err,
+                sql_blob(sha256, SHA256_SIZE), sql_text(origin->bundle_id),
+                sql_text(origin->version), sql_text(origin->build), sql_text(origin->os_build),
+                sql_int(origin->system), sql_int(origin->bound));
     if (rc)
         return rc;
     if (id == 0)
@@ -112,13 +114,14 @@ enum err sqlite_read_uploads_waiting(struct storage_reader *base, struct arena *
                             ret, ret_count, err);
 }
 
-enum err sqlite_read_symbols_present(struct storage_reader *base, const struct uuid *uuids,
-                                     size_t count, bool *present, struct error *err)
+enum err sqlite_read_symbols_present(struct storage_reader *base, const char *bundle_id,
+                                     const struct uuid *uuids, size_t count, bool *present,
+                                     struct error *err)
 {
     for (size_t i = 0; i < count; i++) {
         int64_t found = 0;
-        enum err rc = sql_get(&sqlite_reader_of(base)->conn, SQL_SYMBOL_PRESENT, 0, &found, err,
-                              sql_blob(&uuids[i], sizeof(uuids[i])));
+        enum err rc = sql_get(&sqlite_reader_of(base)->conn, SQL_SYMBOL_SERVES, 0, &found, err,
+                              sql_blob(&uuids[i], sizeof(uuids[i])), sql_text(bundle_id));
         if (rc)
             return rc;
         present[i] = found != 0;
@@ -158,6 +161,43 @@ enum err sqlite_read_symbols(struct storage_reader *base, const char *bundle_id,
     return ERR_OK;
 }
 
+/* Slices of a UUID. */
+static enum err read_slices(struct storage_reader *base, sqlite3_stmt *st, struct arena *arena,
+                            struct slice_row **ret, size_t *ret_count, struct error *err)
+{
+    struct slice_row *rows = NULL;
+    size_t count = 0;
+    enum err rc =
+        sqlite_row_array(&sqlite_reader_of(base)->conn, st, fill_slice, arena, &rows, &count, err);
+    if (rc)
+        return rc;
+    if (count == 0)
+        return error_set(err, ERR_NOT_FOUND, "no symbol file of this UUID was ever indexed");
+    *ret = rows;
+    *ret_count = count;
+    return ERR_OK;
+}
+
+enum err sqlite_read_symbol(struct storage_reader *base, const struct uuid *uuid,
+                            struct arena *arena, struct slice_row **ret, size_t *ret_count,
+                            struct error *err)
+{
+    return read_slices(base,
+                       sql_start(&sqlite_reader_of(base)->conn, SQL_SYMBOL_GET, err,
+                                 sql_blob(uuid, sizeof(*uuid))),
+                       arena, ret, ret_count, err);
+}
+
+enum err sqlite_read_symbol_files(struct storage_reader *base, const char *bundle_id,
+                                  const struct uuid *image, struct arena *arena,
+                                  struct slice_row **ret, size_t *ret_count, struct error *err)
+{
+    return read_slices(base,
+                       sql_start(&sqlite_reader_of(base)->conn, SQL_SYMBOL_FILES, err,
+                                 sql_blob(image, sizeof(*image)), sql_text(bundle_id)),
+                       arena, ret, ret_count, err);
+}
+
 static bool fill_object(sqlite3_stmt *st, struct arena *arena, void *row)
 {
     struct known_object *x = row;
@@ -173,23 +213,4 @@ enum err sqlite_read_known_objects(struct storage_reader *base, struct arena *ar
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
     sqlite3_stmt *st = sql_start(c, SQL_OBJECTS_KNOWN, err, sql_int((int64_t)KNOWN_OBJECTS_MAX));
     return sqlite_row_array(c, st, fill_object, arena, ret, ret_count, err);
-}
-
-enum err sqlite_read_symbol(struct storage_reader *base, const struct uuid *uuid,
-                            struct arena *arena, struct slice_row **ret, size_t *ret_count,
-                            struct error *err)
-{
-    struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    struct slice_row *rows = NULL;
-    size_t count = 0;
-    sqlite3_stmt *st =
-        sql_start(c, SQL_SYMBOL_GET, err, sql_blob(uuid->bytes, sizeof(uuid->bytes)));
-    enum err rc = sqlite_row_array(c, st, fill_slice, arena, &rows, &count, err);
-    if (rc)
-        return rc;
-    if (count == 0)
-        return error_set(err, ERR_NOT_FOUND, "no symbol file of this UUID was ever indexed");
-    *ret = rows;
-    *ret_count = count;
-    return ERR_OK;
 }

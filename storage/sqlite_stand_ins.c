@@ -33,7 +33,7 @@ static enum err check(struct sqlite_storage *s, const struct op_stand_in *o, str
     int64_t count = 0;
     enum err rc = sql_get(&s->conn, SQL_SYMBOL_PRESENT, 0, &wanted, err, uuid_value(&o->uuid));
     if (!rc)
-        rc = sql_get(&s->conn, SQL_SYMBOL_PRESENT, 0, &there, err, uuid_value(&o->stand_in));
+        rc = sql_get(&s->conn, SQL_SYMBOL_ANYWHERE, 0, &there, err, uuid_value(&o->stand_in));
     if (!rc)
         rc = sql_get(&s->conn, SQL_STAND_IN_DIFFERS, 0, &differs, err, uuid_value(&o->uuid),
                      uuid_value(&o->stand_in));

@@ -160,6 +160,9 @@ enum err sqlite_protect(struct sqlite_storage *s, const char *bundle_id, const c
                         const char *build, const char *os_build, int64_t now_ms, struct error *err);
 enum err sqlite_queue_refit(struct sqlite_storage *s, const struct uuid *uuid, bool deleted,
                             struct error *err);
+/* An image whose index cannot be used: of the app's own, and of what serves all. */
+enum err sqlite_queue_gone(struct sqlite_storage *s, int64_t app_id, const struct uuid *image,
+                           struct error *err);
 enum err sqlite_queue_turn_back(struct sqlite_storage *s, const struct uuid *uuid, bool all_users,
                                 struct error *err);
 enum err sqlite_write_upload_delete(struct sqlite_storage *s, struct write_op *op,

@@ -9,9 +9,10 @@
 
 #define LOOKED_UP_MAX 32
 
-/* Images of which it is known, within one op, whether there is an index: the stacks of an app miss
- * the same few. */
+/* Images of which it is known, within one op, whether an index serves the app: its stacks miss the same
+ * few. */
 struct looked_up {
+    int64_t app_id[LOOKED_UP_MAX];
     struct uuid uuid[LOOKED_UP_MAX];
     bool present[LOOKED_UP_MAX];
     size_t count; /* all that were; the last ones are kept */
@@ -112,34 +113,35 @@ static enum err facts_of(struct sqlite_storage *s, struct op_state *o,
     return rc;
 }
 
-static enum err is_indexed(struct sqlite_storage *s, const struct uuid *uuid,
+static enum err is_indexed(struct sqlite_storage *s, int64_t app_id, const struct uuid *uuid,
                            struct looked_up *seen, bool *ret, struct error *err)
 {
     int64_t present = 0;
     for (size_t i = 0; i < seen->count && i < LOOKED_UP_MAX; i++) {
-        if (uuid_equal(uuid, &seen->uuid[i])) {
+        if (app_id == seen->app_id[i] && uuid_equal(uuid, &seen->uuid[i])) {
             *ret = seen->present[i];
             return ERR_OK;
         }
     }
-    enum err rc =
-        sql_get(&s->conn, SQL_SYMBOL_PRESENT, 0, &present, err, sql_blob(uuid, sizeof(*uuid)));
+    enum err rc = sql_get(&s->conn, SQL_SYMBOL_SERVES_APP, 0, &present, err,
+                          sql_blob(uuid, sizeof(*uuid)), sql_int(app_id));
     if (rc)
         return rc;
     const size_t at = seen->count++ % LOOKED_UP_MAX;
+    seen->app_id[at] = app_id;
     seen->uuid[at] = *uuid;
     *ret = seen->present[at] = present != 0;
     return ERR_OK;
 }
 
 /* An image that was missing has an index by now: the answer is out of date. */
-static enum err any_indexed(struct sqlite_storage *s, const struct op_resolution *r,
+static enum err any_indexed(struct sqlite_storage *s, int64_t app_id, const struct op_resolution *r,
                             struct looked_up *seen, bool *ret, struct error *err)
 {
     enum err rc = ERR_OK;
     *ret = false;
     for (size_t i = 0; i < r->missing_count - r->gone_count && !*ret && !rc; i++)
-        rc = is_indexed(s, &r->missing[i], seen, ret, err);
+        rc = is_indexed(s, app_id, &r->missing[i], seen, ret, err);
     return rc;
 }
 
@@ -266,7 +268,7 @@ static enum err resolve(struct sqlite_storage *s, struct op_resolution *r, struc
     r->applied = false;
     enum err rc = facts_of(s, state, r, STACK_PENDING, &facts, err);
     if (!rc && facts.answerable)
-        rc = any_indexed(s, r, &state->images, &late, err);
+        rc = any_indexed(s, facts.app_id, r, &state->images, &late, err);
     if (rc || !facts.answerable || late)
         return rc;
     const struct cluster_birth birth = {o->rules_version, o->now_ms, facts.cluster_id};
@@ -281,7 +283,7 @@ static enum err resolve(struct sqlite_storage *s, struct op_resolution *r, struc
         rc = move(s, state, r, &facts, cluster.id, o->now_ms, err);
     /* The indexer looks after what the database knows and nobody could open. */
     for (size_t i = 0; i < r->gone_count && !rc; i++)
-        rc = sqlite_queue_refit(s, &r->missing[r->missing_count - 1 - i], false, err);
+        rc = sqlite_queue_gone(s, facts.app_id, &r->missing[r->missing_count - 1 - i], err);
     if (rc)
         return rc;
     r->applied = true;

@@ -14,6 +14,16 @@ enum err sqlite_queue_refit(struct sqlite_storage *s, const struct uuid *uuid, b
     return sql_run(&s->conn, SQL_REFIT_QUEUE, err, uuid_value(uuid), sql_int(deleted));
 }
 
+enum err sqlite_queue_gone(struct sqlite_storage *s, int64_t app_id, const struct uuid *image,
+                           struct error *err)
+{
+    int64_t shared = 1;
+    enum err rc = sql_run(&s->conn, SQL_SHELF_REFIT, err, uuid_value(image), sql_int(app_id));
+    if (!rc && sqlite3_changes(s->conn.db) > 0)
+        rc = sql_get(&s->conn, SQL_SYMBOL_PRESENT, 0, &shared, err, uuid_value(image));
+    return rc || !shared ? rc : sqlite_queue_refit(s, image, false, err);
+}
+
 enum err sqlite_queue_turn_back(struct sqlite_storage *s, const struct uuid *uuid, bool all_users,
                                 struct error *err)
 {

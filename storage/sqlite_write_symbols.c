@@ -63,20 +63,42 @@ struct slice_news {
     struct uuid_list replaced;  /* had another index before */
 };
 
+/* The slice comes into use. Whom it serves may have used what lies on its shelf, or on another one. */
+static enum err install_slice(struct sqlite_storage *s, const struct op_slice *x,
+                              const struct uuid *image, struct slice_news *news, struct error *err)
+{
+    int64_t rival = 0;
+    const struct sql_value shelf = sql_blob(&x->uuid, sizeof(x->uuid));
+    enum err rc = sql_run(&s->conn, SQL_SLICES_NOT_CURRENT, err, shelf);
+    bool replaced = !rc && sqlite3_changes(s->conn.db) > 0;
+    if (!rc)
+        rc = sql_get(&s->conn, SQL_SYMBOL_RIVAL, 0, &rival, err, sql_blob(image, sizeof(*image)),
+                     shelf);
+    if (!rc && (replaced || rival))
+        rc = uuid_list_add(&news->replaced, &s->scratch, &x->uuid, err);
+    if (!rc)
+        rc = uuid_list_add(&news->installed, &s->scratch, &x->uuid, err);
+    return rc ? rc : sqlite_stand_in_end(s, &x->uuid, err);
+}
+
+/* A shelf that is not the image's own is an app's. */
+static enum err note_shelf(struct sqlite_storage *s, const struct op_upload_state *u,
+                           const struct op_slice *x, const struct uuid *image, struct error *err)
+{
+    if (uuid_equal(&x->uuid, image))
+        return ERR_OK;
+    return sql_run(&s->conn, SQL_SHELF_NOTE, err, sql_blob(&x->uuid, sizeof(x->uuid)),
+                   sql_blob(image, sizeof(*image)), sql_int((int64_t)u->id));
+}
+
 static enum err store_slice(struct sqlite_storage *s, const struct op_upload_state *u,
                             const struct op_slice *x, struct slice_news *news, struct error *err)
 {
-    enum err rc = ERR_OK;
+    const struct uuid *image = uuid_is_nil(&x->image) ? &x->uuid : &x->image;
     bool placed = false;
-    if (x->indexed && x->installed) {
-        rc = sql_run(&s->conn, SQL_SLICES_NOT_CURRENT, err, sql_blob(&x->uuid, sizeof(x->uuid)));
-        if (!rc && sqlite3_changes(s->conn.db) > 0)
-            rc = uuid_list_add(&news->replaced, &s->scratch, &x->uuid, err);
-        if (!rc)
-            rc = uuid_list_add(&news->installed, &s->scratch, &x->uuid, err);
-        if (!rc)
-            rc = sqlite_stand_in_end(s, &x->uuid, err);
-    }
+    enum err rc = note_shelf(s, u, x, image, err);
+    if (!rc && x->indexed && x->installed)
+        rc = install_slice(s, x, image, news, err);
     if (!rc)
         rc = insert_slice(s, u, x, err);
     if (!rc)
@@ -141,6 +163,8 @@ static enum err settle(struct sqlite_storage *s, const struct op_repend *o, stru
         const struct uuid *uuid = i ? &o->others[i - 1] : &o->uuid;
         rc = sql_run(&s->conn, SQL_TURN_BACK_DONE, err, sql_blob(uuid->bytes, sizeof(uuid->bytes)),
                      sql_int(o->all_users));
+        if (!rc)
+            rc = sql_run(&s->conn, SQL_SHELF_END, err, sql_blob(uuid, sizeof(*uuid)));
     }
     return rc;
 }
@@ -168,18 +192,27 @@ enum err sqlite_write_repend(struct sqlite_storage *s, struct write_op *op, stru
     return o->settles && !o->more ? settle(s, o, err) : ERR_OK;
 }
 
+static enum err delete_shelf(struct sqlite_storage *s, const struct uuid *shelf, bool *ret_existed,
+                             struct error *err)
+{
+    const struct sql_value uuid = sql_blob(shelf, sizeof(*shelf));
+    enum err rc = sql_run(&s->conn, SQL_SYMBOL_OBJECTS_ORPHAN, err, uuid);
+    if (!rc)
+        rc = sql_run(&s->conn, SQL_SYMBOL_DELETE, err, uuid);
+    if (rc || sqlite3_changes(s->conn.db) == 0)
+        return rc;
+    *ret_existed = true;
+    return sqlite_queue_refit(s, shelf, true, err);
+}
+
 enum err sqlite_write_symbol_delete(struct sqlite_storage *s, struct write_op *op,
                                     struct error *err)
 {
     struct op_symbol_delete *o = &op->u.symbol_delete;
-    const struct sql_value uuid = sql_blob(&o->uuid, sizeof(o->uuid));
-    enum err rc = sql_run(&s->conn, SQL_SYMBOL_OBJECTS_ORPHAN, err, uuid);
-    if (!rc)
-        rc = sql_run(&s->conn, SQL_SYMBOL_DELETE, err, uuid);
-    if (!rc)
-        o->existed = sqlite3_changes(s->conn.db) > 0;
-    if (!rc && o->existed)
-        rc = sqlite_queue_refit(s, &o->uuid, true, err);
+    o->existed = false;
+    enum err rc = delete_shelf(s, &o->uuid, &o->existed, err);
+    for (size_t i = 0; i < o->other_count && !rc; i++)
+        rc = delete_shelf(s, &o->others[i], &o->existed, err);
     return rc;
 }
 

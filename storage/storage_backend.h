@@ -22,6 +22,7 @@
 #include "storage/read_hours.h"
 #include "storage/read_life.h"
 #include "storage/read_quota.h"
+#include "storage/read_shelves.h"
 #include "storage/read_stack_weights.h"
 #include "storage/read_stand_ins.h"
 #include "storage/read_trend.h"
@@ -109,8 +110,20 @@ struct storage_backend {
     enum err (*read_uploads_waiting)(struct storage_reader *r, struct arena *arena,
                                      struct upload_waiting **ret, size_t *ret_count,
                                      struct error *err);
-    enum err (*read_symbols_present)(struct storage_reader *r, const struct uuid *uuids,
-                                     size_t count, bool *present, struct error *err);
+    enum err (*read_symbols_present)(struct storage_reader *r, const char *bundle_id,
+                                     const struct uuid *uuids, size_t count, bool *present,
+                                     struct error *err);
+    enum err (*read_shelf)(struct storage_reader *r, const char *own, const struct uuid *image,
+                           struct uuid *ret, struct error *err);
+    enum err (*read_shelf_image)(struct storage_reader *r, const struct uuid *shelf,
+                                 struct uuid *ret, struct error *err);
+    enum err (*read_shelf_for)(struct storage_reader *r, const char *bundle_id,
+                               const struct uuid *image, struct uuid *ret, struct error *err);
+    enum err (*read_owns_shelves)(struct storage_reader *r, const char *bundle_id, bool *ret,
+                                  struct error *err);
+    enum err (*read_symbol_files)(struct storage_reader *r, const char *bundle_id,
+                                  const struct uuid *image, struct arena *arena,
+                                  struct slice_row **ret, size_t *ret_count, struct error *err);
     enum err (*read_symbols)(struct storage_reader *r, const char *bundle_id, size_t limit,
                              const char *cursor, struct arena *arena, struct slice_row **ret,
                              size_t *ret_count, const char **ret_next, struct error *err);

@@ -92,10 +92,11 @@ enum err read_uploads_waiting(struct storage_reader *r, struct arena *arena,
     return READ_WITHIN(r, err, read_uploads_waiting(r, arena, ret, ret_count, err));
 }
 
-enum err read_symbols_present(struct storage_reader *r, const struct uuid *uuids, size_t count,
-                              bool *present, struct error *err)
+enum err read_symbols_present(struct storage_reader *r, const char *bundle_id,
+                              const struct uuid *uuids, size_t count, bool *present,
+                              struct error *err)
 {
-    return READ_WITHIN(r, err, read_symbols_present(r, uuids, count, present, err));
+    return READ_WITHIN(r, err, read_symbols_present(r, bundle_id, uuids, count, present, err));
 }
 
 enum err read_symbols(struct storage_reader *r, const char *bundle_id, size_t limit,

@@ -59,6 +59,7 @@ struct layout_row {
     struct uuid uuid;
     uint64_t vmaddr;
     uint64_t size;
+    const char *own; /* the app that it is for, "" all; of read_layouts() alone */
 };
 enum err read_group(struct storage_reader *r, const char *bundle_id, const struct uuid *group,
                     struct arena *arena, struct layout_row **ret, size_t *ret_count,
@@ -96,7 +97,8 @@ enum err read_tokens(struct storage_reader *r, struct arena *arena, struct token
 
 struct slice_row {
     uint64_t id;
-    struct uuid uuid;
+    struct uuid uuid;  /* its shelf (shelf.h) */
+    struct uuid image; /* the UUID that the file has */
     const char *name;
     const char *member;
     const char *arch;
@@ -113,7 +115,7 @@ struct slice_row {
     bool lost;        /* its index is gone, and so is the object: to be sent again */
     bool object_kept; /* the object file is in the store */
     bool system;
-    bool bound;            /* sent with a token bound to bundle_id */
+    bool bound;            /* sent with a token bound to bundle_id, serves that app alone */
     const char *bundle_id; /* "" when not given; so the next three */
     const char *version;
     const char *build;
@@ -137,7 +139,7 @@ struct upload_row {
 
 enum err read_upload(struct storage_reader *r, uint64_t id, struct arena *arena,
                      struct upload_row *ret, struct error *err);
-/* Digests of the objects whose indexes are in use, at most KNOWN_OBJECTS_MAX. */
+/* Digests of the objects whose indexes are in use and serve all, at most KNOWN_OBJECTS_MAX. */
 #define KNOWN_OBJECTS_MAX ((size_t)1 << 20)
 struct known_object {
     struct uuid uuid;
@@ -149,6 +151,7 @@ enum err read_known_objects(struct storage_reader *r, struct arena *arena,
 struct upload_origin {
     const char *bundle_id, *version, *build, *os_build;
     bool system;
+    bool bound; /* what serves bundle_id alone will do */
 };
 /* The newest indexed upload of a body with that SHA-256 whose slices are all still there, none of
  * them lost, and of which everything was said that `origin` says: under another version the same
@@ -163,13 +166,16 @@ struct upload_waiting {
 };
 enum err read_uploads_waiting(struct storage_reader *r, struct arena *arena,
                               struct upload_waiting **ret, size_t *ret_count, struct error *err);
-/* Which of the UUIDs have an index: present[i]. */
-enum err read_symbols_present(struct storage_reader *r, const struct uuid *uuids, size_t count,
-                              bool *present, struct error *err);
+/* Which images have an index that serves the app, "": all apps; present[i]. */
+enum err read_symbols_present(struct storage_reader *r, const char *bundle_id,
+                              const struct uuid *uuids, size_t count, bool *present,
+                              struct error *err);
+/* Those in use: `bundle_id` NULL all, else what was sent for the app, and what serves it of images that
+ * its reports named. */
 enum err read_symbols(struct storage_reader *r, const char *bundle_id, size_t limit,
                       const char *cursor, struct arena *arena, struct slice_row **ret,
                       size_t *ret_count, const char **ret_next, struct error *err);
-/* All objects of a UUID, the current one first. */
+/* All objects of a shelf, the current one first. */
 enum err read_symbol(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
                      struct slice_row **ret, size_t *ret_count, struct error *err);
 
@@ -193,7 +199,7 @@ struct missing_row {
     size_t version_count;
     const struct missing_candidate *candidates; /* nearest build first */
     size_t candidate_count;
-    const struct uuid *stand_in; /* NULL: none */
+    const struct uuid *stand_in; /* NULL: none that serves the app */
     uint64_t reports;
     uint64_t frames; /* frames of distinct stacks that wait */
     int64_t first_seen_ms;

@@ -224,7 +224,8 @@ struct op_upload {
 };
 
 struct op_slice {
-    struct uuid uuid; /* nil: the object had none and was refused */
+    struct uuid uuid;  /* its shelf (shelf.h); nil: the object had none and was refused */
+    struct uuid image; /* the UUID that the file has; nil: the same */
     const char *name;
     const char *member;
     const char *arch;
@@ -240,8 +241,8 @@ struct op_slice {
 };
 
 /* State change of an upload. With UPLOAD_INDEXED or UPLOAD_FAILED its slices are stored; for each
- * installed one the stacks that miss the UUID (or a slide group it is a member of) go back to
- * pending, as do resolved stacks that used a poorer index, at most `REPEND_CHUNK`: where
+ * installed one the stacks of whom it serves that miss the image (or a slide group it is a member of)
+ * go back to pending, as do those that perhaps used another index, at most `REPEND_CHUNK`: where
  * there may be more the UUIDs are noted for the rest (read_turn_backs, WRITE_REPEND). */
 struct op_upload_state {
     uint64_t id;
@@ -254,7 +255,7 @@ struct op_upload_state {
 
 #define REPEND_CHUNK 2000
 struct op_repend {
-    struct uuid uuid;          /* image or slide group whose facts changed */
+    struct uuid uuid;          /* shelf or slide group whose facts changed */
     const struct uuid *others; /* more of them, NULL */
     size_t other_count;
     bool all_users; /* also stacks that did not miss it (its index was replaced or removed) */
@@ -266,9 +267,11 @@ struct op_repend {
 
 /* --- the small ones ------------------------------------------------------------------------- */
 
-/* All objects of a UUID; it is queued for the indexer, which removes their files. */
+/* All objects of these shelves; they are queued for the indexer, which removes their files. */
 struct op_symbol_delete {
     struct uuid uuid;
+    const struct uuid *others; /* more of them, NULL */
+    size_t other_count;
     bool existed; /* result */
 };
 

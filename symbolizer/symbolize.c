@@ -233,6 +233,15 @@ static int compare_stand_ins(const void *key, const void *item)
     return uuid_compare(key, &((const struct stand_in *)item)->uuid);
 }
 
+static enum err acquire(struct job *j, const struct uuid *image, struct index_ref **ret,
+                        struct error *err)
+{
+    struct uuid shelf = *image;
+    if (j->lookup && j->lookup->shelf)
+        j->lookup->shelf(j->lookup->ctx, image, &shelf);
+    return index_cache_acquire(j->s->cache, &shelf, ret, err);
+}
+
 /* The index of the image's stand-in, where it has one that can be used. */
 static enum err open_stand_in(struct job *j, struct stack_image *image, struct error *err)
 {
@@ -243,7 +252,7 @@ static enum err open_stand_in(struct job *j, struct stack_image *image, struct e
                                        : NULL;
     if (!found)
         return ERR_OK;
-    enum err rc = index_cache_acquire(j->s->cache, &found->stand_in, &image->ref, err);
+    enum err rc = acquire(j, &found->stand_in, &image->ref, err);
     if (rc == ERR_BUSY || rc == ERR_NO_MEMORY)
         return rc;
     if (rc == ERR_OK) {
@@ -256,7 +265,7 @@ static enum err open_stand_in(struct job *j, struct stack_image *image, struct e
 /* Looks for the index of an image that has a UUID. */
 static enum err open_index(struct job *j, struct stack_image *image, struct error *err)
 {
-    enum err rc = index_cache_acquire(j->s->cache, &image->id, &image->ref, err);
+    enum err rc = acquire(j, &image->id, &image->ref, err);
     if (rc == ERR_BUSY || rc == ERR_NO_MEMORY)
         return rc;
     if (rc == ERR_OK) {

@@ -48,6 +48,9 @@ struct image_lookup {
     /* Places an unslid address of a slide group into an image; false when not possible yet. */
     bool (*place)(void *ctx, const struct uuid *group, uint64_t unslid, struct uuid *ret_image,
                   uint64_t *ret_offset);
+    /* Under which UUID the index cache has the image for whoever asks; asked once a stack and image.
+     * NULL: under its own. */
+    void (*shelf)(void *ctx, const struct uuid *image, struct uuid *ret);
     void *ctx;
     const struct stand_in *stand_ins; /* ascending by uuid; NULL: none */
     size_t stand_in_count;

@@ -143,8 +143,9 @@ static enum err look_up(struct http_request *r, const struct read_tools *tools, 
     struct upload_row row;
     struct jout j;
     int fd = -1;
-    const struct upload_origin origin = {o->op.bundle_id, o->op.version, o->op.build,
-                                         o->op.os_build, o->op.system};
+    const struct upload_origin origin = {o->op.bundle_id, o->op.version,
+                                         o->op.build,     o->op.os_build,
+                                         o->op.system,    r->identity.bundle_id != NULL};
     enum err rc =
         read_upload_by_sha256(tools->storage, o->op.sha256, &origin, tools->arena, &row, err);
     if (rc != ERR_OK && rc != ERR_NOT_FOUND)

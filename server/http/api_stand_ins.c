@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "server/http/api_common.h"
+#include "storage/read_shelves.h"
 #include "storage/read_stand_ins.h"
 
 static void written(struct http_request *r, struct write_op *op, enum err rc,
@@ -50,7 +51,7 @@ static enum err look(struct http_request *r, const struct read_tools *tools, str
         o->stand_in = now[0].stand_in;
         count = 0;
     }
-    rc = read_symbol(tools->storage, &o->stand_in, tools->arena, &rows, &count, err);
+    rc = read_symbol_files(tools->storage, bound, &o->stand_in, tools->arena, &rows, &count, err);
     if (rc == ERR_NOT_FOUND)
         return error_set(err, rc, "no symbol file with the UUID of the stand-in");
     for (size_t i = 0; rc == ERR_OK && i < count; i++) {

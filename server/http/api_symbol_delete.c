@@ -15,9 +15,11 @@
 
 #include "server/http/api_common.h"
 #include "server/http/piece.h"
+#include "storage/read_shelves.h"
 
 struct deletion {
-    struct uuid uuid;   /* of DELETE /v1/symbols/{uuid} */
+    struct uuid *shelves; /* of DELETE /v1/symbols/{uuid}, in the request's arena */
+    size_t shelf_count;
     uint64_t upload_id; /* of the other one, else 0 */
 };
 
@@ -83,20 +85,45 @@ static void looked(struct http_request *r, enum err rc, const struct error *err)
     if (d->upload_id)
         op->u.upload_delete.id = d->upload_id;
     else
-        op->u.symbol_delete.uuid = d->uuid;
+        op->u.symbol_delete = (struct op_symbol_delete){
+            .uuid = d->shelves[0], .others = d->shelves + 1, .other_count = d->shelf_count - 1};
     http_write(r, op, written);
 }
 
 /* --- one UUID --------------------------------------------------------------------------------- */
 
-/* A token bound to one app deletes what was uploaded for that app alone. */
-static enum err may_delete(const struct http_request *r, const struct slice_row *rows, size_t count,
+/* A token bound to one app deletes what its app owns, if that is anything; else what serves all, where
+ * it was uploaded for that app alone. */
+static enum err may_delete(const struct http_request *r, struct slice_row *rows, size_t *count,
                            struct error *err)
 {
     const char *bound = r->identity.bundle_id;
-    for (size_t i = 0; bound && i < count; i++) {
+    size_t own = 0;
+    for (size_t i = 0; bound && i < *count; i++) {
+        if (rows[i].bound)
+            rows[own++] = rows[i];
+    }
+    for (size_t i = 0; bound && own == 0 && i < *count; i++) {
         if (strcmp(rows[i].bundle_id, bound) != 0)
             return error_set(err, ERR_DENIED, "the symbol file is not of the token's app alone");
+    }
+    *count = own ? own : *count;
+    return ERR_OK;
+}
+
+static enum err note_shelves(struct http_request *r, const struct slice_row *rows, size_t count,
+                             struct error *err)
+{
+    struct deletion *d = r->state;
+    d->shelves = arena_array(&r->arena, count, sizeof(*d->shelves));
+    if (!d->shelves)
+        return error_set(err, ERR_NO_MEMORY, "no memory to delete a symbol file");
+    for (size_t i = 0; i < count; i++) {
+        size_t at = 0;
+        while (at < d->shelf_count && !uuid_equal(&d->shelves[at], &rows[i].uuid))
+            at++;
+        if (at == d->shelf_count)
+            d->shelves[d->shelf_count++] = rows[i].uuid;
     }
     return ERR_OK;
 }
@@ -104,15 +131,18 @@ static enum err may_delete(const struct http_request *r, const struct slice_row 
 static enum err look_at_symbol(struct http_request *r, const struct read_tools *tools,
                                struct error *err)
 {
-    struct deletion *d = r->state;
     struct slice_row *rows = NULL;
+    struct uuid uuid;
     size_t count = 0;
-    enum err rc = api_uuid(r, 0, &d->uuid, err);
+    enum err rc = api_uuid(r, 0, &uuid, err);
     if (rc == ERR_OK)
-        rc = read_symbol(tools->storage, &d->uuid, tools->arena, &rows, &count, err);
+        rc = read_symbol_files(tools->storage, r->identity.bundle_id, &uuid, tools->arena, &rows,
+                               &count, err);
     if (rc == ERR_NOT_FOUND)
         return error_set(err, rc, "no symbol file with this UUID");
-    return rc == ERR_OK ? may_delete(r, rows, count, err) : rc;
+    if (rc == ERR_OK)
+        rc = may_delete(r, rows, &count, err);
+    return rc == ERR_OK ? note_shelves(r, rows, count, err) : rc;
 }
 
 /* --- one upload ------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include "server/http/api_common.h"
 #include "server/http/frames_json.h"
 #include "server/http/media_type.h"
+#include "server/http/shelf_lookup.h"
 #include "server/http/symbolicate_text.h"
 #include "server/ingest/format_native_stack.h"
 #include "server/ingest/intake.h"
@@ -27,6 +28,7 @@ struct symbolicate {
     size_t stack_count;
     const char *bundle_id, *os, *arch;
     struct image_map *map;
+    struct shelf_lookup shelves;
     bool group_read;
     enum err group_rc;
     struct error group_error;
@@ -99,7 +101,8 @@ static bool find_facts(void *ctx, const struct uuid *image, struct image_facts *
     return false;
 }
 
-/* Whose places of images count: the token's app, else the one that the body names. NULL: any. */
+/* Whose symbol files and places of images count: the token's app, else the one that the body names. NULL:
+ * any. */
 static const char *app_of(const struct symbolicate *s)
 {
     const char *bound = s->r->identity.bundle_id;
@@ -123,6 +126,12 @@ static bool place(void *ctx, const struct uuid *group, uint64_t unslid, struct u
     return layouts_place(s->members, s->member_count, unslid, ret_image, ret_offset);
 }
 
+static void shelf(void *ctx, const struct uuid *image, struct uuid *ret)
+{
+    struct symbolicate *s = ctx;
+    shelf_lookup_find(&s->shelves, image, ret);
+}
+
 /* --- stacks ----------------------------------------------------------------------------------- */
 
 static enum err symbolicate_one(struct symbolicate *s, struct jout *j,
@@ -131,7 +140,7 @@ static enum err symbolicate_one(struct symbolicate *s, struct jout *j,
     struct arena *arena = s->tools->arena;
     struct raw_frame *frames = arena_array(arena, stack->count + 1, sizeof(*frames));
     uint64_t *addresses = arena_array(arena, stack->count + 1, sizeof(*addresses));
-    struct image_lookup lookup = {.facts = find_facts, .place = place, .ctx = s};
+    struct image_lookup lookup = {.facts = find_facts, .place = place, .shelf = shelf, .ctx = s};
     struct symbolized out;
     struct cluster_verdict verdict;
     struct key_options options = {.linkage_key = demangle_swift_key};
@@ -155,6 +164,8 @@ static enum err symbolicate_one(struct symbolicate *s, struct jout *j,
     enum err rc = symbolizer_stack(s->tools->symbolizer, &raw, &lookup, arena, &out, err);
     if (rc == ERR_OK && s->group_rc != ERR_OK) /* without the places it would be another answer */
         return error_set(err, s->group_rc, "%s", s->group_error.text);
+    if (rc == ERR_OK && s->shelves.rc != ERR_OK)
+        return error_set(err, s->shelves.rc, "%s", s->shelves.error.text);
     if (rc == ERR_OK)
         rc = cluster_key_of(live_rules_now(s->r->services->rules), &options,
                             s->bundle_id ? s->bundle_id : "", &out.stack, arena, &verdict, err);
@@ -168,6 +179,7 @@ static enum err symbolicate_all(struct symbolicate *s, struct error *err)
     const char *app = app_of(s);
     struct layout_view view = layouts_view(s->r->services->layouts, app ? app : "");
     const struct image_layout layout = {layouts_find, &view};
+    shelf_lookup_init(&s->shelves, s->tools->storage, app);
     struct jout j;
     enum err rc = image_map_build(s->images.entries, s->images.count, s->os ? s->os : "",
                                   s->arch ? s->arch : "", &layout, s->tools->arena, &s->map, err);

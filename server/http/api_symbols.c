@@ -9,6 +9,7 @@
 
 #include "server/http/api_common.h"
 #include "server/http/symbols_json.h"
+#include "storage/read_shelves.h"
 #include "storage/read_stand_ins.h"
 
 #define CHECK_UUIDS_MAX 10000
@@ -166,7 +167,9 @@ enum err api_check_symbols(struct http_request *r, const struct read_tools *tool
     if (!good)
         return ERR_OK;
     bool *present = arena_array(tools->arena, count ? count : 1, sizeof(bool));
-    enum err rc = present ? read_symbols_present(tools->storage, uuids, count, present, err)
+    const char *bound = r->identity.bundle_id; /* to others what an app owns is not there */
+    enum err rc = present ? read_symbols_present(tools->storage, bound ? bound : "", uuids, count,
+                                                 present, err)
                           : error_set(err, ERR_NO_MEMORY, "no memory for the UUIDs");
     if (rc != ERR_OK)
         return rc;
@@ -189,7 +192,8 @@ static enum err find_objects(struct http_request *r, const struct read_tools *to
     size_t count = 0, seen = 0;
     enum err rc = api_uuid(r, 0, &uuid, err);
     if (rc == ERR_OK)
-        rc = read_symbol(tools->storage, &uuid, tools->arena, &rows, &count, err);
+        rc = read_symbol_files(tools->storage, r->identity.bundle_id, &uuid, tools->arena, &rows,
+                               &count, err);
     if (rc != ERR_OK && rc != ERR_NOT_FOUND)
         return rc;
     for (size_t i = 0; i < count; i++) {
@@ -215,8 +219,8 @@ static enum err find_stand_in(struct http_request *r, const struct read_tools *t
     if (rc == ERR_OK)
         rc = read_stand_ins(tools->storage, &uuid, tools->arena, &rows, &count, err);
     if (rc == ERR_OK && count > 0)
-        rc = read_symbol(tools->storage, &rows[0].stand_in, tools->arena, &objects, &object_count,
-                         err);
+        rc = read_symbol_files(tools->storage, r->identity.bundle_id, &rows[0].stand_in,
+                               tools->arena, &objects, &object_count, err);
     *ret_found = false;
     for (size_t i = 0; rc == ERR_OK && i < object_count && !*ret_found; i++)
         *ret_found = api_sees(r, objects[i].bundle_id);

@@ -236,7 +236,7 @@ bool upload_is_sound(const struct http_request *r, const struct upload_row *row)
 {
     for (size_t i = 0; i < row->slice_count; i++) {
         const struct slice_row *s = &row->slices[i];
-        if (s->indexed && !index_is_sound(r->services->blobs, &s->uuid))
+        if (s->indexed && !index_is_sound(r->services->blobs, &s->uuid, &s->image))
             return false;
     }
     return true;
@@ -246,8 +246,8 @@ bool upload_is_sound(const struct http_request *r, const struct upload_row *row)
 static enum err look_up(struct http_request *r, const struct read_tools *tools, struct error *err)
 {
     const struct upload_request *q = r->state;
-    const struct upload_origin origin = {q->bundle_id, q->version, q->build, q->os_build,
-                                         q->system};
+    const struct upload_origin origin = {q->bundle_id, q->version, q->build,
+                                         q->os_build,  q->system,  r->identity.bundle_id != NULL};
     struct upload *u = q->upload;
     for (size_t i = 0; i < u->count && !q->protect; i++) {
         struct upload_part *p = u->parts[i];

@@ -16,6 +16,7 @@ struct waiting {
 
 struct fill {
     struct symbolizer *symbolizer;
+    const struct image_shelves *shelves;
     const struct apple_text *text;
     struct buf *out;
     struct fill_stats stats;
@@ -258,6 +259,10 @@ static enum err flush(struct fill *f, struct error *err)
 {
     struct raw_stack raw = {f->frames, f->frame_count};
     struct image_lookup lookup = {.facts = no_facts, .place = no_place};
+    if (f->shelves) {
+        lookup.shelf = f->shelves->find;
+        lookup.ctx = f->shelves->ctx;
+    }
     struct symbolized done = {.missing_count = 0};
     enum err rc = ERR_OK;
     if (f->frame_count > 0)
@@ -412,9 +417,10 @@ static enum err enter_process(struct fill *f, const struct text_process *p, stru
 }
 
 enum err fill_text(const struct apple_text *text, enum text_callers callers, struct symbolizer *s,
-                   struct buf *out, struct fill_stats *ret, struct error *err)
+                   const struct image_shelves *shelves, struct buf *out, struct fill_stats *ret,
+                   struct error *err)
 {
-    struct fill f = {.symbolizer = s, .text = text, .out = out};
+    struct fill f = {.symbolizer = s, .shelves = shelves, .text = text, .out = out};
     struct apple_lines lines;
     struct text_line line;
     enum err rc = ERR_OK;

@@ -36,8 +36,15 @@ struct fill_stats {
     size_t filled; /* of them written anew */
 };
 
+/* Under which UUIDs the index cache has images (symbolize.h, `shelf`); NULL: under their own. */
+struct image_shelves {
+    void (*find)(void *ctx, const struct uuid *image, struct uuid *ret);
+    void *ctx;
+};
+
 /* ERR_LIMIT: the answer is larger than `out` may be. */
 enum err fill_text(const struct apple_text *text, enum text_callers callers, struct symbolizer *s,
-                   struct buf *out, struct fill_stats *ret, struct error *err);
+                   const struct image_shelves *shelves, struct buf *out, struct fill_stats *ret,
+                   struct error *err);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "server/http/fill_text.h"
 #include "server/http/media_type.h"
+#include "server/http/shelf_lookup.h"
 #include "server/ingest/apple_text.h"
 #include "server/ingest/format_ips.h"
 
@@ -68,7 +69,13 @@ enum err symbolicate_text(struct http_request *r, const struct read_tools *tools
         goto out;
     }
     struct buf *reply = http_reply(r, 200, TYPE_TEXT "; charset=utf-8");
-    rc = fill_text(&parsed, (enum text_callers)callers, tools->symbolizer, reply, &stats, err);
+    struct shelf_lookup shelves;
+    shelf_lookup_init(&shelves, tools->storage, r->identity.bundle_id);
+    const struct image_shelves found = {shelf_lookup_find, &shelves};
+    rc = fill_text(&parsed, (enum text_callers)callers, tools->symbolizer, &found, reply, &stats,
+                   err);
+    if (rc == ERR_OK && shelves.rc != ERR_OK)
+        rc = error_set(err, shelves.rc, "%s", shelves.error.text);
     if (rc == ERR_LIMIT)
         rc = refuse_text(r, rc, err);
 out:

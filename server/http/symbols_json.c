@@ -5,7 +5,7 @@
 
 static void print_slice(struct jout *j, const struct slice_row *s)
 {
-    jout_uuid(j, "uuid", &s->uuid);
+    jout_uuid(j, "uuid", &s->image);
     jout_text(j, "name", s->name);
     jout_text(j, "arch", s->arch);
     jout_uint(j, "functions", s->functions);
@@ -56,6 +56,7 @@ void symbols_json_file(struct jout *j, const struct slice_row *s)
     jout_bool(j, "current", s->current);
     jout_string(j, "kind", s->system ? "system" : "app");
     jout_text(j, "bundle_id", s->bundle_id);
+    jout_bool(j, "own", s->bound);
     jout_text(j, "version", s->version);
     jout_text(j, "build", s->build);
     jout_text(j, "os_build", s->os_build);

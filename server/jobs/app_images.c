@@ -6,9 +6,11 @@
 
 #include "base/hash.h"
 #include "server/jobs/layouts.h"
+#include "storage/read_shelves.h"
 
 #define ARENA_LIMIT ((size_t)64 * 1024 * 1024)
 #define GROUPS_MAX  64
+#define OWNERS_MAX  64
 
 struct entry {
     bool used;
@@ -16,6 +18,13 @@ struct entry {
     uint64_t app_id;
     struct uuid image;
     struct image_facts facts;
+    uint64_t turn; /* of which `shelf` is */
+    struct uuid shelf;
+};
+
+struct owner {
+    uint64_t app_id;
+    bool owns; /* indexes of its own */
 };
 
 struct group {
@@ -36,6 +45,9 @@ struct app_images {
     struct entry *entries;
     struct group groups[GROUPS_MAX];
     size_t group_count;
+    struct owner owners[OWNERS_MAX]; /* of this turn */
+    size_t owner_count;
+    uint64_t page, turn;
     uint64_t app_id;
     const char *bundle_id;
     enum err rc; /* the first question that failed since begin */
@@ -55,6 +67,7 @@ struct app_images *app_images_new(struct storage_reader *reader, const struct ru
     a->rules = rules;
     a->max_entries = max_entries;
     a->mask = slots - 1;
+    a->turn = 1;
     a->arena = arena_new(ARENA_LIMIT);
     a->entries = calloc(slots, sizeof(a->entries[0]));
     if (getrandom(&a->seed, sizeof(a->seed), 0) != (ssize_t)sizeof(a->seed))
@@ -81,7 +94,17 @@ void app_images_forget(struct app_images *a)
         memset(a->entries, 0, (a->mask + 1) * sizeof(a->entries[0]));
     a->count = 0;
     a->group_count = 0;
+    a->owner_count = 0;
     arena_reset(a->arena);
+}
+
+void app_images_turn(struct app_images *a, uint64_t page)
+{
+    if (a->page == page)
+        return;
+    a->page = page;
+    a->turn++;
+    a->owner_count = 0;
 }
 
 void app_images_set_rules(struct app_images *a, const struct rules *rules)
@@ -151,6 +174,44 @@ static bool find_facts(void *ctx, const struct uuid *image, struct image_facts *
     return e->known;
 }
 
+/* --- shelves ---------------------------------------------------------------------------------- */
+
+/* Most apps own nothing, and then no image has to be asked for. */
+static bool owns_shelves(struct app_images *a)
+{
+    struct error err;
+    bool owns = false;
+    for (size_t i = 0; i < a->owner_count; i++) {
+        if (a->owners[i].app_id == a->app_id)
+            return a->owners[i].owns;
+    }
+    if (!asked(a, read_owns_shelves(a->reader, a->bundle_id, &owns, &err), &err))
+        return false;
+    size_t at = a->owner_count < OWNERS_MAX ? a->owner_count++ : OWNERS_MAX - 1;
+    a->owners[at] = (struct owner){a->app_id, owns};
+    return owns;
+}
+
+static void find_shelf(void *ctx, const struct uuid *image, struct uuid *ret)
+{
+    struct app_images *a = ctx;
+    struct image_facts facts;
+    struct error err;
+    *ret = *image;
+    if (!owns_shelves(a))
+        return;
+    find_facts(a, image, &facts); /* its entry */
+    struct entry *e = slot_of(a, image);
+    if (e->used && e->turn == a->turn) {
+        *ret = e->shelf;
+        return;
+    }
+    if (!asked(a, read_shelf_for(a->reader, a->bundle_id, image, ret, &err), &err) || !e->used)
+        return;
+    e->turn = a->turn;
+    e->shelf = *ret;
+}
+
 /* --- slide groups ----------------------------------------------------------------------------- */
 
 static const struct group *find_group(struct app_images *a, const struct uuid *id)
@@ -185,7 +246,8 @@ struct image_lookup app_images_begin(struct app_images *a, uint64_t app_id, cons
     a->app_id = app_id;
     a->bundle_id = bundle_id;
     a->rc = ERR_OK;
-    return (struct image_lookup){.facts = find_facts, .place = place_address, .ctx = a};
+    return (struct image_lookup){
+        .facts = find_facts, .place = place_address, .shelf = find_shelf, .ctx = a};
 }
 
 enum err app_images_end(struct app_images *a, struct error *err)

@@ -110,6 +110,10 @@ static int start(struct run *r, struct pipes *p)
         argv[n++] = "--symbol-map";
         argv[n++] = c->maps_dir;
     }
+    if (c->own_maps_dir) { /* of two maps of a UUID the later one counts */
+        argv[n++] = "--symbol-map";
+        argv[n++] = c->own_maps_dir;
+    }
     if (c->known) {
         argv[n++] = "--known";
         argv[n++] = c->known;

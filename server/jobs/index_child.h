@@ -40,6 +40,7 @@ struct index_child {
     uint8_t sha256[SHA256_SIZE]; /* of the upload */
     bool nameless;               /* libraries without names are indexed, too */
     const char *maps_dir;        /* symbol maps that are known; NULL: none */
+    const char *own_maps_dir;    /* more of them, which come first; NULL: none */
     const char *known;         /* file of digests whose objects are not indexed anew; NULL: none */
     int stop_fd;               /* readable: end the child */
     struct child_kills *kills; /* of all runs; NULL: nobody counts */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "server/jobs/index_rank.h"
-#include "server/jobs/symbol_owner.h"
+#include "storage/read_shelves.h"
 #include "symbolizer/gsym_read.h"
 
 /* --- slices as the database wants them -------------------------------------------------------- */
@@ -18,6 +18,7 @@ static void fill_slice(const struct slice_report *r, struct op_slice *s)
 {
     *s = (struct op_slice){
         .uuid = r->uuid,
+        .image = r->uuid,
         .name = r->name,
         .member = r->member,
         .arch = r->arch,
@@ -36,25 +37,30 @@ static void fill_slice(const struct slice_report *r, struct op_slice *s)
         memset(s->object_sha256, 0, SHA256_SIZE);
 }
 
-static enum err make_result(const struct slice_report *reports, size_t count, struct arena *arena,
-                            struct installed *ret, struct error *err)
+static enum err make_result(const struct index_install *in, const struct slice_report *reports,
+                            size_t count, struct arena *arena, struct installed *ret,
+                            struct error *err)
 {
+    enum err rc = ERR_OK;
     ret->slices = arena_array(arena, count ? count : 1, sizeof(ret->slices[0]));
     ret->replaced = arena_array(arena, count ? count : 1, sizeof(ret->replaced[0]));
     ret->refit = arena_array(arena, count ? count : 1, sizeof(ret->refit[0]));
     if (!ret->slices || !ret->replaced || !ret->refit)
         return error_set(err, ERR_NO_MEMORY, "no memory for an upload's slices");
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && rc == ERR_OK; i++) {
         fill_slice(&reports[i], &ret->slices[i]);
+        rc = read_shelf(in->reader, in->own, &reports[i].uuid, &ret->slices[i].uuid, err);
+    }
     ret->count = count;
     ret->indexed = 0;
-    return ERR_OK;
+    return rc;
 }
 
-enum err index_install_none(const struct slice_report *reports, size_t count, const char *reason,
-                            struct arena *arena, struct installed *ret, struct error *err)
+enum err index_install_none(const struct index_install *in, const struct slice_report *reports,
+                            size_t count, const char *reason, struct arena *arena,
+                            struct installed *ret, struct error *err)
 {
-    enum err rc = make_result(reports, count, arena, ret, err);
+    enum err rc = make_result(in, reports, count, arena, ret, err);
     for (size_t i = 0; rc == ERR_OK && i < count; i++) {
         if (ret->slices[i].indexed || !ret->slices[i].reason)
             ret->slices[i].reason = reason;
@@ -106,7 +112,7 @@ enum err index_file_check(const char *path, struct op_slice *s, struct error *er
         return rc;
     rc = gsym_check(g, err);
     const struct gsym_info *info = gsym_info(g);
-    if (rc == ERR_OK && !uuid_equal(&info->uuid, &s->uuid))
+    if (rc == ERR_OK && !uuid_equal(&info->uuid, &s->image))
         rc = error_set(err, ERR_FORMAT, "the index is of another UUID");
     if (rc == ERR_OK && !info->has_footer)
         rc = error_set(err, ERR_FORMAT, "the index has no footer");
@@ -121,7 +127,7 @@ enum err index_file_check(const char *path, struct op_slice *s, struct error *er
     return rc;
 }
 
-enum err index_file_state(const char *path, const struct uuid *uuid, enum index_state *ret,
+enum err index_file_state(const char *path, const struct uuid *image, enum index_state *ret,
                           struct error *err)
 {
     static const struct {
@@ -133,7 +139,7 @@ enum err index_file_state(const char *path, const struct uuid *uuid, enum index_
         {ERR_UNSUPPORTED, INDEX_OUTDATED},
         {ERR_IO, INDEX_UNREADABLE},
     };
-    struct op_slice told = {.uuid = *uuid};
+    struct op_slice told = {.image = *image};
     struct error why;
     enum err rc = index_file_check(path, &told, &why);
     if (rc == ERR_BUSY || rc == ERR_NO_MEMORY)
@@ -243,33 +249,31 @@ static enum err find_outdone(const struct index_install *in, const struct slice_
     return check_read(unread, err);
 }
 
-bool index_is_sound(const struct blob_store *blobs, const struct uuid *uuid)
+bool index_is_sound(const struct blob_store *blobs, const struct uuid *shelf,
+                    const struct uuid *image)
 {
     char path[PATH_MAX];
-    struct op_slice s = {.uuid = *uuid};
-    return blob_store_index_path(blobs, uuid, path, sizeof(path)) &&
+    struct op_slice s = {.image = *image};
+    return blob_store_index_path(blobs, shelf, path, sizeof(path)) &&
            index_file_check(path, &s, NULL) == ERR_OK;
 }
 
-/* What is in use for a UUID. */
+/* What is in use of a shelf. */
 struct in_use {
     struct slice_row *row; /* NULL: nothing, says the database */
-    const char *owner;     /* of the UUID, NULL: nobody's yet */
     bool sound;            /* its file is there and whole */
     char path[PATH_MAX];
 };
 
 static enum err find_current(const struct index_install *in, const struct uuid *uuid,
-                             struct arena *arena, struct in_use *ret, struct error *err)
+                             const struct uuid *image, struct arena *arena, struct in_use *ret,
+                             struct error *err)
 {
     struct slice_row *rows = NULL;
     size_t count = 0;
     ret->row = NULL;
-    ret->owner = NULL;
     ret->sound = false;
     enum err rc = read_symbol(in->reader, uuid, arena, &rows, &count, err);
-    if (rc == ERR_OK)
-        ret->owner = symbol_owner_of(rows, count);
     if (rc != ERR_OK || count == 0 || !rows[0].current)
         return rc == ERR_NOT_FOUND ? ERR_OK : rc;
     char link[PATH_MAX];
@@ -280,10 +284,10 @@ static enum err find_current(const struct index_install *in, const struct uuid *
         return ERR_OK;
     enum index_state state = INDEX_ABSENT;
     /* The row's own file, since the link may be ahead of the database after a crash. */
-    rc = index_file_state(ret->path, uuid, &state, err);
+    rc = index_file_state(ret->path, image, &state, err);
     if (rc == ERR_OK && state == INDEX_ABSENT) {
         memcpy(ret->path, link, sizeof(link));
-        rc = index_file_state(link, uuid, &state, err);
+        rc = index_file_state(link, image, &state, err);
     } else if (rc == ERR_OK && access(link, F_OK) != 0) {
         state = INDEX_ABSENT; /* nothing is in use */
         if (errno != ENOENT)
@@ -304,17 +308,13 @@ static const char *const OUTCOMES[2][2] = {
 };
 
 /* True: this slice's index shall be the one in use. Says in its reason when two objects differ. */
-static bool wins(const struct index_install *in, struct op_slice *s, const char *path,
-                 const struct in_use *current, bool *unread)
+static bool wins(struct op_slice *s, const char *path, const struct in_use *current, bool *unread)
 {
     if (!current->row || !current->sound)
         return true;
     const struct slice_row *c = current->row;
-    struct index_rank mine = rank_of(s, path, unread);
-    mine.foreign = symbol_is_foreign(current->owner, in->bound, in->bundle_id);
+    const struct index_rank mine = rank_of(s, path, unread);
     const struct index_rank theirs = {.unread = unread,
-                                      .foreign =
-                                          symbol_is_foreign(current->owner, c->bound, c->bundle_id),
                                       .has_dwarf = c->has_dwarf,
                                       .lines = c->lines,
                                       .functions = c->functions,
@@ -328,8 +328,6 @@ static bool wins(const struct index_install *in, struct op_slice *s, const char 
         return order != 0 || index_file_compare(path, current->path, unread) != 0;
     if (order == 0)
         s->reason = "another object with this UUID is in use and says the same";
-    else if (mine.foreign && !theirs.foreign)
-        s->reason = "this UUID is another app's: its own symbols stay in use";
     else
         s->reason = OUTCOMES[order > 0][index_rank_conflict(&mine, &theirs)];
     return order > 0;
@@ -368,7 +366,7 @@ static enum err put_into_place(const struct index_install *in, const char *path,
         return rc;
     s->installed = true;
     index_cache_changed(in->cache, &s->uuid);
-    layouts_learn(in->layouts, &s->uuid, s->text_vmaddr);
+    layouts_learn(in->layouts, in->own, &s->image, s->text_vmaddr);
     return ERR_OK;
 }
 
@@ -405,7 +403,7 @@ static enum err was_restored(const struct index_install *in, const struct op_sli
     *ret = false;
     if (!blob_store_object_index_path(in->blobs, &s->uuid, s->object_sha256, path, sizeof(path)))
         return ERR_OK;
-    enum err rc = index_file_state(path, &s->uuid, &state, err);
+    enum err rc = index_file_state(path, &s->image, &state, err);
     if (rc == ERR_OK && state == INDEX_SOUND)
         rc = gsym_open(path, &g, err);
     *ret = rc == ERR_OK && g && !gsym_hides_names(g);
@@ -440,6 +438,18 @@ static enum err take_known(const struct index_install *in, struct op_slice *s, s
     return rc;
 }
 
+/* Had those whom the slice serves an index of the image, on its shelf or on another one? */
+static enum err was_served(const struct index_install *in, const struct op_slice *s,
+                           struct arena *arena, bool *ret, struct error *err)
+{
+    struct slice_row *rows = NULL;
+    size_t count = 0;
+    enum err rc = read_symbol_files(in->reader, *in->own ? in->own : NULL, &s->image, arena, &rows,
+                                    &count, err);
+    *ret = rc == ERR_OK && rows[0].current; /* those come first */
+    return rc == ERR_NOT_FOUND ? ERR_OK : rc;
+}
+
 static enum err install_slice(const struct index_install *in, const struct slice_report *r,
                               bool outdone, size_t index, struct arena *arena,
                               struct installed *all, struct error *err)
@@ -453,7 +463,7 @@ static enum err install_slice(const struct index_install *in, const struct slice
         return error_set(err, ERR_LIMIT, "the path of the work folder is too long");
     enum err rc = keep_object(in, r, s, err);
     if (rc == ERR_OK)
-        rc = find_current(in, &s->uuid, arena, current, err);
+        rc = find_current(in, &s->uuid, &s->image, arena, current, err);
     if (rc == ERR_OK && r->hidden > 0)
         rc = was_restored(in, s, &restored, err);
     if (rc != ERR_OK)
@@ -465,11 +475,14 @@ static enum err install_slice(const struct index_install *in, const struct slice
     if (outdone)
         s->reason = "another object of this upload has the same UUID and has more";
     else
-        use = wins(in, s, path, current, &unread);
+        use = wins(s, path, current, &unread);
     rc = check_read(unread, err);
     if (rc != ERR_OK)
         return rc;
-    all->replaced[index] = use && current->row != NULL;
+    if (use)
+        rc = was_served(in, s, arena, &all->replaced[index], err);
+    if (rc != ERR_OK)
+        return rc;
     /* What was in use cannot be read: whether it, or a third one, can be had back is not known here. */
     all->refit[index] = use && current->row && !current->sound &&
                         memcmp(s->object_sha256, current->row->object_sha256, SHA256_SIZE) != 0;
@@ -479,7 +492,7 @@ static enum err install_slice(const struct index_install *in, const struct slice
 enum err index_install(const struct index_install *in, const struct slice_report *reports,
                        size_t count, struct arena *arena, struct installed *ret, struct error *err)
 {
-    enum err rc = make_result(reports, count, arena, ret, err);
+    enum err rc = make_result(in, reports, count, arena, ret, err);
     bool *outdone = arena_array(arena, count + 1, sizeof(*outdone));
     if (rc == ERR_OK && !outdone)
         rc = error_set(err, ERR_NO_MEMORY, "no memory to install indexes");

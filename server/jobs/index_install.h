@@ -2,7 +2,8 @@
  * index_install - checks what the indexing child wrote and puts it into place.
  *
  * Purpose: every index file is verified whole (tables and CRC) and must be that of the UUID it was
- * announced for. Each object's index goes into the store; of several objects of one UUID the richest
+ * announced for. What came with a token bound to an app goes to that app's own shelves (storage/shelf.h),
+ * which nothing of others is on. Each object's index goes into the store; of several objects of one shelf the richest
  * is used (index_rank.h); the cache and the door's table of layouts are told.
  *
  * Invariants: nothing the child said is believed where the file itself can be asked. An index that
@@ -34,13 +35,12 @@ struct index_install {
     struct layouts *layouts;
     const char *work_dir; /* where the child wrote */
     bool keep_objects;
-    bool bound; /* the upload came with a token bound to bundle_id */
-    const char *bundle_id;
+    const char *own; /* the app whose token sent the upload; "": it serves all */
 };
 
 struct installed {
     struct op_slice *slices; /* as many as were reported, in their order */
-    bool *replaced;          /* for each: an index of that UUID was in use before */
+    bool *replaced;          /* for each: whom it serves may have used another index */
     bool *refit;             /* for each: what was in use is lost, its UUID is to be looked after */
     size_t count;
     size_t indexed; /* slices that are indexed, installed or not */
@@ -48,7 +48,7 @@ struct installed {
 
 enum err index_install(const struct index_install *in, const struct slice_report *reports,
                        size_t count, struct arena *arena, struct installed *ret, struct error *err);
-/* A whole look at an index file: is it one of `s->uuid`, sound and of this version? Sets in `s` what
+/* A whole look at an index file: is it one of `s->image`, sound and of this version? Sets in `s` what
  * the file says itself. */
 enum err index_file_check(const char *path, struct op_slice *s, struct error *err);
 /* Whether there is such a file, and no link: what the child left may be one. An error when nobody could
@@ -62,14 +62,17 @@ enum index_state {
     INDEX_DAMAGED,    /* or of another UUID */
     INDEX_UNREADABLE, /* the disk fails there: for good, or not */
 };
-/* A whole look at the index of a UUID. ERR_IO, ERR_NO_MEMORY: nobody could look (no descriptor, no
+/* A whole look at the index of an image. ERR_IO, ERR_NO_MEMORY: nobody could look (no descriptor, no
  * memory), which says nothing about the file. */
-enum err index_file_state(const char *path, const struct uuid *uuid, enum index_state *ret,
+enum err index_file_state(const char *path, const struct uuid *image, enum index_state *ret,
                           struct error *err);
-/* Whether the UUID's index is in the store and whole; reads all of it. */
-bool index_is_sound(const struct blob_store *blobs, const struct uuid *uuid);
-/* The same slices as failed ones, for an upload that failed as a whole. */
-enum err index_install_none(const struct slice_report *reports, size_t count, const char *reason,
-                            struct arena *arena, struct installed *ret, struct error *err);
+/* Whether the index of a shelf is in the store and whole; reads all of it. */
+bool index_is_sound(const struct blob_store *blobs, const struct uuid *shelf,
+                    const struct uuid *image);
+/* The same slices as failed ones, for an upload that failed as a whole. Of `in` the reader and the
+ * owner. */
+enum err index_install_none(const struct index_install *in, const struct slice_report *reports,
+                            size_t count, const char *reason, struct arena *arena,
+                            struct installed *ret, struct error *err);
 
 #endif

@@ -75,8 +75,6 @@ int index_file_compare(const char *a, const char *b, bool *unread)
 
 static int compare_riches(const struct index_rank *a, const struct index_rank *b)
 {
-    if (a->foreign != b->foreign)
-        return a->foreign ? -1 : 1;
     if (a->has_dwarf != b->has_dwarf)
         return a->has_dwarf ? 1 : -1;
     if (a->lines != b->lines)

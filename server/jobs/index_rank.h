@@ -6,8 +6,6 @@
  * functions, then more inlined calls; between equals the shorter index file, then the one whose first
  * differing byte is smaller. So what is used depends on what was uploaded, never on the order.
  *
- * Objects that tokens of other apps sent come last, whatever they hold.
- *
  * Two objects conflict when they cannot both be right: their __TEXT lies elsewhere or is of another
  * size, or both have DWARF, or both have none and as many functions, and yet their indexes differ. A
  * stripped or plain binary beside a dSYM is only poorer.
@@ -25,7 +23,6 @@ struct index_rank {
     uint64_t lines, functions, inlines;
     uint64_t text_vmaddr, text_size;
     const char *path; /* of the index file; NULL: not there, its bytes are not asked */
-    bool foreign;     /* symbol_owner.h: behind all others */
     bool *unread;     /* set when a file could not be read: the order may be another; or NULL */
 };
 

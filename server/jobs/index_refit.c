@@ -9,7 +9,6 @@
 
 #include "server/jobs/index_install.h"
 #include "server/jobs/index_rank.h"
-#include "server/jobs/symbol_owner.h"
 
 /* One object of the UUID. */
 struct candidate {
@@ -18,7 +17,6 @@ struct candidate {
     const char *object; /* its object file, NULL when it is not kept */
     bool unreadable;    /* the disk fails under its index file: it may come back */
     bool damaged;       /* its index file is */
-    bool foreign;       /* symbol_owner.h */
     bool *unread;       /* index_rank.h */
 };
 
@@ -39,11 +37,11 @@ static enum err find_kept(const struct index_refit *in, struct candidate *c, str
     enum index_state state = INDEX_ABSENT;
     enum err rc = ERR_OK;
     if (blob_store_object_index_path(in->blobs, &row->uuid, row->object_sha256, path, sizeof(path)))
-        rc = index_file_state(path, &row->uuid, &state, err);
+        rc = index_file_state(path, &row->image, &state, err);
     if (rc == ERR_OK && state != INDEX_SOUND && row->current &&
         blob_store_index_path(in->blobs, &row->uuid, path, sizeof(path)) &&
         readlink(path, target, sizeof(target)) < 0 && errno == EINVAL) /* no link */
-        rc = index_file_state(path, &row->uuid, &state, err);
+        rc = index_file_state(path, &row->image, &state, err);
     if (rc != ERR_OK)
         return rc;
     c->unreadable = state == INDEX_UNREADABLE;
@@ -65,7 +63,6 @@ static enum err find_object(const struct index_refit *in, struct candidate *c, s
 static struct index_rank rank_of(const struct candidate *c)
 {
     return (struct index_rank){.unread = c->unread,
-                               .foreign = c->foreign,
                                .has_dwarf = c->row->has_dwarf,
                                .lines = c->row->lines,
                                .functions = c->row->functions,
@@ -100,17 +97,13 @@ static enum err find_candidates(const struct index_refit *in, const struct uuid 
     struct candidate *all = arena_array(arena, row_count + 1, sizeof(*all));
     if (!all)
         return error_set(err, ERR_NO_MEMORY, "no memory to choose an index");
-    const char *owner = symbol_owner_of(rows, row_count);
     bool unread = false;
     rc = ERR_OK;
     for (size_t i = 0; i < row_count && rc == ERR_OK; i++) {
         if (!rows[i].indexed)
             continue;
         struct candidate *c = &all[count++];
-        *c = (struct candidate){.row = &rows[i],
-                                .foreign =
-                                    symbol_is_foreign(owner, rows[i].bound, rows[i].bundle_id),
-                                .unread = &unread};
+        *c = (struct candidate){.row = &rows[i], .unread = &unread};
         rc = find_kept(in, c, arena, err);
         if (rc == ERR_OK)
             rc = find_object(in, c, arena, err);
@@ -150,14 +143,16 @@ static enum err make_in(const struct index_refit *in, const struct candidate *c,
 {
     struct index_child child = in->child;
     struct index_child_result told = {.slice_count = 0};
-    char path[PATH_MAX];
+    char path[PATH_MAX], own_maps[PATH_MAX];
     child.upload = c->object;
+    child.own_maps_dir = blob_store_own_maps(in->blobs, c->row->bound ? c->row->bundle_id : "",
+                                             own_maps, sizeof(own_maps));
     child.out_dir = work_dir;
     child.keep_objects = false;
     child.nameless = c->row->system;
     memcpy(child.sha256, c->row->object_sha256, SHA256_SIZE);
     enum err rc = index_child_run(&child, arena, &told, err);
-    const struct slice_report *s = rc == ERR_OK ? slice_of(&told, &c->row->uuid) : NULL;
+    const struct slice_report *s = rc == ERR_OK ? slice_of(&told, &c->row->image) : NULL;
     if (rc != ERR_OK)
         return rc;
     if (!s)
@@ -185,7 +180,7 @@ static enum err make_anew(const struct index_refit *in, const struct candidate *
     enum err rc = blob_store_work_create(in->blobs, work_dir, sizeof(work_dir), err);
     if (rc != ERR_OK)
         return rc;
-    *ret = (struct op_slice){.uuid = c->row->uuid};
+    *ret = (struct op_slice){.uuid = c->row->uuid, .image = c->row->image};
     rc = make_in(in, c, work_dir, damaged, arena, ret, err);
     blob_store_work_remove(in->blobs, work_dir);
     return rc;
@@ -218,7 +213,8 @@ static enum err use(const struct index_refit *in, const struct candidate *c, str
     if (rc != ERR_OK)
         return rc;
     index_cache_changed(in->cache, &c->row->uuid); /* it may remember a failure that is over */
-    layouts_learn(in->layouts, &c->row->uuid, c->row->text_vmaddr);
+    layouts_learn(in->layouts, c->row->bound ? c->row->bundle_id : "", &c->row->image,
+                  c->row->text_vmaddr);
     return ERR_OK;
 }
 
@@ -254,25 +250,25 @@ static enum err choose(const struct index_refit *in, const struct candidate *all
     return rc;
 }
 
-enum err index_refit(const struct index_refit *in, const struct uuid *uuid, struct arena *arena,
+enum err index_refit(const struct index_refit *in, const struct uuid *shelf, struct arena *arena,
                      struct refitted *ret, struct error *err)
 {
     struct candidate *all = NULL;
     size_t count = 0;
     bool damaged = false;
-    enum err rc = find_candidates(in, uuid, arena, &all, &count, &damaged, err);
+    enum err rc = find_candidates(in, shelf, arena, &all, &count, &damaged, err);
     if (rc != ERR_OK)
         return rc;
     uint64_t *lost = arena_array(arena, count + 1, sizeof(*lost));
     uint8_t(*shas)[SHA256_SIZE] = arena_array(arena, count + 1, SHA256_SIZE);
     if (!lost || !shas)
         return error_set(err, ERR_NO_MEMORY, "no memory to choose an index");
-    struct refitted r = {.op = {.uuid = *uuid, .lost = lost}};
+    struct refitted r = {.op = {.uuid = *shelf, .lost = lost}};
     rc = choose(in, all, count, damaged, lost, arena, &r, err);
     for (size_t i = 0; i < count; i++)
         memcpy(shas[i], all[i].row->object_sha256, SHA256_SIZE);
     if (rc == ERR_OK)
-        rc = blob_store_prune_indexes(in->blobs, uuid, (const uint8_t(*)[SHA256_SIZE])shas, count,
+        rc = blob_store_prune_indexes(in->blobs, shelf, (const uint8_t(*)[SHA256_SIZE])shas, count,
                                       err);
     if (rc == ERR_OK)
         *ret = r;

@@ -1,7 +1,7 @@
 /*
- * index_refit - chooses the index of a UUID anew: after a deletion, a loss, or an upgrade.
+ * index_refit - chooses the index of a shelf anew: after a deletion, a loss, or an upgrade.
  *
- * Purpose: of the objects that the database has of a UUID the richest one (index_rank.h) whose index
+ * Purpose: of the objects that the database has on a shelf (storage/shelf.h) the richest one (index_rank.h) whose index
  * can be had comes into use: its kept index file, if that is whole and of this version, else one
  * that the child makes from the kept object file. Objects of which neither is left are lost:
  * `symbols/check` calls a UUID missing that has no other. Index files that no row stands for go.
@@ -45,7 +45,7 @@ struct refitted {
 };
 
 /* ERR_BUSY, ERR_IO, ERR_NO_MEMORY: nothing is decided, try again. */
-enum err index_refit(const struct index_refit *in, const struct uuid *uuid, struct arena *arena,
+enum err index_refit(const struct index_refit *in, const struct uuid *shelf, struct arena *arena,
                      struct refitted *ret, struct error *err);
 
 #endif

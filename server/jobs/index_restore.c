@@ -10,7 +10,7 @@
 
 #include "base/key_set.h"
 #include "server/jobs/index_install.h"
-#include "server/jobs/symbol_owner.h"
+#include "storage/read_shelves.h"
 #include "symbolizer/gsym_read.h"
 #include "symbolizer/symbol_maps.h"
 
@@ -44,33 +44,6 @@ static void want(void *ctx, const struct uuid *uuid)
     w->wanted[w->wanted_count++] = *uuid;
 }
 
-/* A token bound to an app brings maps for UUIDs of that app, or that nobody has anything of. */
-static enum err may_keep(struct work *w, const struct uuid *uuid, const char *name, bool *ret,
-                         struct error *err)
-{
-    struct slice_row *rows = NULL;
-    size_t count = 0;
-    char maps[PATH_MAX - 64], path[PATH_MAX];
-    *ret = true;
-    if (!w->in->bound)
-        return ERR_OK;
-    enum err rc = read_symbol(w->in->reader, uuid, w->arena, &rows, &count, err);
-    if (rc != ERR_OK && rc != ERR_NOT_FOUND)
-        return rc;
-    const char *owner = rc == ERR_OK ? symbol_owner_of(rows, count) : NULL;
-    if (owner) {
-        *ret = !symbol_is_foreign(owner, true, w->in->bundle_id);
-        return ERR_OK;
-    }
-    *ret = false;
-    if (!blob_store_maps_path(w->in->blobs, maps, sizeof(maps)) ||
-        snprintf(path, sizeof(path), "%s/%s", maps, name) >= (int)sizeof(path) ||
-        access(path, F_OK) == 0)
-        return ERR_OK;
-    *ret = errno == ENOENT;
-    return *ret ? ERR_OK : error_errno(err, errno, "cannot look at %s", path);
-}
-
 static enum err keep_file(struct work *w, const char *name, struct error *err)
 {
     struct uuid uuid;
@@ -79,13 +52,12 @@ static enum err keep_file(struct work *w, const char *name, struct error *err)
     int n = snprintf(path, sizeof(path), "%s/%s", w->in->work_dir, name);
     if (kind == SYMBOL_FILE_OTHER || n < 0 || (size_t)n >= sizeof(path))
         return ERR_OK;
-    bool may = false;
-    enum err rc = index_file_is_plain(path, &may, err);
-    if (rc == ERR_OK && may)
-        rc = may_keep(w, &uuid, name, &may, err);
-    if (rc != ERR_OK || !may)
+    bool plain = false;
+    enum err rc = index_file_is_plain(path, &plain, err);
+    if (rc != ERR_OK || !plain)
         return rc;
-    rc = blob_store_install_map(w->in->blobs, path, &uuid, kind == SYMBOL_FILE_LINK, err);
+    rc = blob_store_install_map(w->in->blobs, path, w->in->own, &uuid, kind == SYMBOL_FILE_LINK,
+                                err);
     if (rc == ERR_OK && w->wanted_count < RESTORE_MAX)
         w->wanted[w->wanted_count++] = uuid;
     w->kept += rc == ERR_OK;
@@ -108,7 +80,7 @@ static enum err keep_files(struct work *w, struct error *err)
 /* From the UUIDs of maps and links to those of the images that they are for. */
 static enum err find_images(struct work *w, struct error *err)
 {
-    char folder[PATH_MAX];
+    char folder[PATH_MAX], own_folder[PATH_MAX];
     struct uuid named[RESTORE_MAX];
     size_t count = w->wanted_count;
     memcpy(named, w->wanted, count * sizeof(named[0]));
@@ -118,7 +90,10 @@ static enum err find_images(struct work *w, struct error *err)
         return error_set(err, ERR_NO_MEMORY, "no memory for symbol maps");
     if (!blob_store_maps_path(w->in->blobs, folder, sizeof(folder)))
         return error_set(err, ERR_INVALID, "the path of the storage folder is too long");
+    const char *own = blob_store_own_maps(w->in->blobs, w->in->own, own_folder, sizeof(own_folder));
     enum err rc = symbol_maps_add(w->maps, folder, err);
+    if (rc == ERR_OK && own)
+        rc = symbol_maps_add(w->maps, own, err);
     for (size_t i = 0; i < w->told->slice_count && rc == ERR_OK; i++) {
         const struct slice_report *s = &w->told->slices[i];
         uint64_t *seen = s->state == SLICE_INDEXED ? key_set_at(&w->settled, &s->uuid) : NULL;
@@ -154,12 +129,15 @@ static const struct slice_row *find_row(struct work *w, const struct uuid *uuid,
     struct slice_row *rows = NULL;
     size_t count = 0;
     char path[PATH_MAX];
-    w->code = read_symbol(w->in->reader, uuid, w->arena, &rows, &count, err);
+    struct uuid shelf;
+    w->code = read_shelf(w->in->reader, w->in->own, uuid, &shelf, err);
+    if (w->code == ERR_OK)
+        w->code = read_symbol(w->in->reader, &shelf, w->arena, &rows, &count, err);
     if (w->code == ERR_NOT_FOUND)
         w->code = ERR_OK;
     bool hidden = false;
     if (w->code == ERR_OK && count > 0 && rows[0].indexed &&
-        blob_store_index_path(w->in->blobs, uuid, path, sizeof(path)))
+        blob_store_index_path(w->in->blobs, &shelf, path, sizeof(path)))
         w->code = hides_names(path, &hidden, err);
     if (!hidden || w->code != ERR_OK)
         return NULL;
@@ -201,8 +179,10 @@ static enum err make_anew(struct work *w, const struct slice_row *row, const cha
                           struct error *err)
 {
     struct index_child child = w->in->child;
+    char own_maps[PATH_MAX];
     struct index_child_result told = {.slice_count = 0};
     child.upload = object;
+    child.own_maps_dir = blob_store_own_maps(w->in->blobs, w->in->own, own_maps, sizeof(own_maps));
     child.out_dir = w->in->work_dir;
     child.keep_objects = false;
     child.known = NULL;
@@ -213,7 +193,7 @@ static enum err make_anew(struct work *w, const struct slice_row *row, const cha
         return rc;
     for (size_t i = 0; rc == ERR_OK && i < told.slice_count; i++) {
         const struct slice_report *s = &told.slices[i];
-        if (s->state == SLICE_INDEXED && uuid_equal(&s->uuid, &row->uuid))
+        if (s->state == SLICE_INDEXED && uuid_equal(&s->uuid, &row->image))
             return append(w, s, row, err);
     }
     return ERR_OK;

@@ -2,8 +2,9 @@
  * index_restore - symbol maps that an upload brought: kept, and put to use.
  *
  * Purpose: the child leaves the maps of an upload (`UUID.bcsymbolmap`, `UUID.plist`) in its folder.
- * They go into the store, where every later run of the child finds them. Indexes that are there
- * already and hide names are made anew from their kept objects, as further slices of this upload.
+ * They go into the store, where every later run of the child finds them; those of an app's own upload
+ * (storage/shelf.h) apart, for its own indexes. Indexes of the same owner that are there already and hide names
+ * are made anew from their kept objects, as further slices of this upload.
  *
  * Invariants: an index is made anew only when it hides names and a map for it is there; an object of
  * the upload itself has had its map already. Nothing is told to the database here. Doing it again
@@ -23,9 +24,8 @@
 struct index_restore {
     struct storage_reader *reader;
     struct blob_store *blobs;
-    const char *work_dir; /* of the upload */
-    bool bound;           /* it came with a token bound to bundle_id */
-    const char *bundle_id;
+    const char *work_dir;     /* of the upload */
+    const char *own;          /* the app whose token sent it; "": it serves all */
     struct index_child child; /* how it is run; upload and out_dir are set here */
 };
 

@@ -44,13 +44,20 @@ static void remove_spool_file(struct index_upload *u, const struct upload_row *r
         log_trouble("spool file stays", row->id, &err);
 }
 
+/* The app that it serves alone. */
+static const char *owner_of(const struct upload_row *row)
+{
+    return row->bound ? row->bundle_id : "";
+}
+
 /* The end of an upload that cannot be indexed. */
 static enum err fail_upload(struct index_upload *u, const struct upload_row *row,
                             const struct slice_report *slices, size_t count, const char *reason,
                             struct error *err)
 {
+    const struct index_install in = {.reader = u->reader, .own = owner_of(row)};
     struct installed what = {.count = 0};
-    enum err rc = index_install_none(slices, count, reason, u->arena, &what, err);
+    enum err rc = index_install_none(&in, slices, count, reason, u->arena, &what, err);
     /* What the child told took it all: the reason alone. */
     if (rc == ERR_OK || (rc == ERR_NO_MEMORY && u->arena->capped))
         rc = index_tell_state(u->writer, row->id, UPLOAD_FAILED, reason, &what, err);
@@ -74,8 +81,7 @@ static enum err finish_upload(struct index_upload *u, const struct upload_row *r
                                .layouts = u->layouts,
                                .work_dir = work_dir,
                                .keep_objects = u->child.keep_objects,
-                               .bound = row->bound,
-                               .bundle_id = row->bundle_id};
+                               .own = owner_of(row)};
     struct installed what = {.count = 0};
     bool many = told->slice_count > BATCH_FROM;
     enum err rc = many ? blob_store_batch(u->blobs, err) : ERR_OK;
@@ -152,7 +158,7 @@ static enum err tell_known(struct index_upload *u, const char *work_dir, char kn
 static enum err run_child(struct index_upload *u, const struct upload_row *row,
                           const char *work_dir, struct error *err)
 {
-    char path[PATH_MAX], known[PATH_MAX];
+    char path[PATH_MAX], known[PATH_MAX], own_maps[PATH_MAX];
     struct index_child_result told = {.slice_count = 0};
     struct index_child child = u->child;
     const char *maps = NULL;
@@ -162,6 +168,7 @@ static enum err run_child(struct index_upload *u, const struct upload_row *row,
     if (rc == ERR_OK && !there)
         return fail_upload(u, row, NULL, 0, "the uploaded file is gone", err);
     child.upload = path;
+    child.own_maps_dir = blob_store_own_maps(u->blobs, owner_of(row), own_maps, sizeof(own_maps));
     child.out_dir = work_dir;
     memcpy(child.sha256, row->sha256, SHA256_SIZE);
     if (rc == ERR_OK && row->system)
@@ -172,8 +179,7 @@ static enum err run_child(struct index_upload *u, const struct upload_row *row,
         const struct index_restore in = {.reader = u->reader,
                                          .blobs = u->blobs,
                                          .work_dir = work_dir,
-                                         .bound = row->bound,
-                                         .bundle_id = row->bundle_id,
+                                         .own = owner_of(row),
                                          .child = u->child};
         rc = index_restore(&in, &told, u->arena, &maps, err);
     }

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "server/jobs/index_install.h"
+#include "storage/read_shelves.h"
 
 #define STATE_GONE 1
 
@@ -13,6 +14,7 @@ void index_watch_init(struct index_watch *w, struct index_cache *cache, struct b
 {
     w->cache = cache;
     w->blobs = blobs;
+    w->reader = NULL;
     w->at = 0;
     key_set_init(&w->seen, sizeof(struct uuid), 0);
 }
@@ -67,8 +69,11 @@ static enum err look_at(struct index_watch *w, const struct index_known *known, 
         *ret_bytes = 0;
         return ERR_OK;
     }
+    struct uuid image = known->uuid;
+    if (rc == ERR_OK && w->reader)
+        rc = read_shelf_image(w->reader, &known->uuid, &image, err);
     if (rc == ERR_OK)
-        rc = index_file_state(path, &known->uuid, &found, err);
+        rc = index_file_state(path, &image, &found, err);
     if (rc != ERR_OK)
         return rc;
     *ret_unfit = found != INDEX_SOUND;

@@ -22,6 +22,7 @@
 #include "base/key_set.h"
 #include "base/uuid.h"
 #include "storage/blob_store.h"
+#include "storage/storage.h"
 #include "symbolizer/index_cache.h"
 
 #define INDEX_WATCH_BYTES ((uint64_t)64 << 20)
@@ -31,8 +32,9 @@
 struct index_watch {
     struct index_cache *cache;
     struct blob_store *blobs;
-    struct key_set seen; /* UUID: the state of its file that was looked at */
-    size_t at;           /* in the cache */
+    struct storage_reader *reader; /* whose index it is; NULL: its shelf's (storage/shelf.h) */
+    struct key_set seen;           /* UUID: the state of its file that was looked at */
+    size_t at;                     /* in the cache */
 };
 
 void index_watch_init(struct index_watch *w, struct index_cache *cache, struct blob_store *blobs);

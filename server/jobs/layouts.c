@@ -30,6 +30,7 @@ struct layouts {
     pthread_mutex_t lock;
     uint64_t seed;               /* UUIDs come from strangers: they must not choose the bucket */
     struct places files, claims; /* apart: claims push no file's place out */
+    bool owned;                  /* a file serves one app alone */
 };
 
 static bool places_init(struct places *p, size_t max_entries)
@@ -119,22 +120,31 @@ static void insert(const struct layouts *l, struct places *p, uint64_t app, cons
     *bucket = (uint32_t)slot;
 }
 
-void layouts_learn(struct layouts *l, const struct uuid *uuid, uint64_t vmaddr)
-{
-    if (uuid_is_nil(uuid))
-        return;
-    pthread_mutex_lock(&l->lock);
-    struct entry *known = find(l, &l->files, 0, uuid);
-    if (known)
-        known->vmaddr = vmaddr;
-    else
-        insert(l, &l->files, 0, uuid, vmaddr);
-    pthread_mutex_unlock(&l->lock);
-}
-
 struct layout_view layouts_view(struct layouts *l, const char *bundle_id)
 {
     return (struct layout_view){l, hash64(bundle_id, strlen(bundle_id), l->seed)};
+}
+
+/* What a symbol file says to the app: its own first. */
+static struct entry *find_file(struct layouts *l, uint64_t app, const struct uuid *uuid)
+{
+    struct entry *own = l->owned ? find(l, &l->files, app, uuid) : NULL;
+    return own ? own : find(l, &l->files, 0, uuid);
+}
+
+void layouts_learn(struct layouts *l, const char *own, const struct uuid *uuid, uint64_t vmaddr)
+{
+    const uint64_t app = *own ? layouts_view(l, own).app : 0;
+    if (uuid_is_nil(uuid))
+        return;
+    pthread_mutex_lock(&l->lock);
+    l->owned = l->owned || app != 0;
+    struct entry *known = find(l, &l->files, app, uuid);
+    if (known)
+        known->vmaddr = vmaddr;
+    else
+        insert(l, &l->files, app, uuid, vmaddr);
+    pthread_mutex_unlock(&l->lock);
 }
 
 void layouts_claim(struct layouts *l, const char *bundle_id, const struct uuid *uuid,
@@ -144,7 +154,7 @@ void layouts_claim(struct layouts *l, const char *bundle_id, const struct uuid *
         return;
     const struct layout_view view = layouts_view(l, bundle_id);
     pthread_mutex_lock(&l->lock);
-    if (!find(l, &l->files, 0, uuid) && !find(l, &l->claims, view.app, uuid))
+    if (!find_file(l, view.app, uuid) && !find(l, &l->claims, view.app, uuid))
         insert(l, &l->claims, view.app, uuid, vmaddr);
     pthread_mutex_unlock(&l->lock);
 }
@@ -156,7 +166,7 @@ bool layouts_find(void *ctx, const struct uuid *uuid, uint64_t *ret_vmaddr)
     if (uuid_is_nil(uuid))
         return false;
     pthread_mutex_lock(&l->lock);
-    const struct entry *known = find(l, &l->files, 0, uuid);
+    const struct entry *known = find_file(l, view->app, uuid);
     if (!known)
         known = find(l, &l->claims, view->app, uuid);
     if (known)

@@ -3,9 +3,10 @@
  *
  * Purpose: the door turns slide-only images into load addresses without asking the database.
  *
- * Invariants: what a symbol file says counts for every app and before all else. What a report says
- * (the first one; UUIDs can be read in every shipped binary) counts for its own app alone. Both are
- * bounded, apart (the oldest entries go first); loaded from storage at start, added to later.
+ * Invariants: what a symbol file says counts for whom it serves, an app's own first, and before all
+ * else. What a report says (the first one; UUIDs can be read in every shipped binary) counts for its own
+ * app alone. Both are bounded, apart (the oldest entries go first); loaded from storage at start, added
+ * to later.
  *
  * Threads: any; one lock inside. Memory: layouts_new/layouts_free.
  */
@@ -23,8 +24,8 @@ struct layouts;
 
 struct layouts *layouts_new(size_t max_entries);
 void layouts_free(struct layouts *l);
-/* Of a symbol file; of a report of that app. */
-void layouts_learn(struct layouts *l, const struct uuid *uuid, uint64_t vmaddr);
+/* Of a symbol file that serves this app alone, "": all; of a report of that app. */
+void layouts_learn(struct layouts *l, const char *own, const struct uuid *uuid, uint64_t vmaddr);
 void layouts_claim(struct layouts *l, const char *bundle_id, const struct uuid *uuid,
                    uint64_t vmaddr);
 

@@ -46,6 +46,7 @@
 #include "base/thread.h"
 #include "server/jobs/overlays.h"
 #include "server/jobs/resolver_worker.h"
+#include "storage/read_shelves.h"
 #include "storage/read_stand_ins.h"
 #include "storage/storage_read.h"
 
@@ -108,19 +109,23 @@ static bool is_suspect(const struct resolver *r, uint64_t stack_id)
 
 /* Is the file to be had, whatever the cache remembers? Where nobody could look it is not said to be
  * gone. */
-static bool index_opens(struct resolver *r, const struct uuid *uuid)
+static bool index_opens(struct resolver *r, const char *bundle_id, const struct uuid *image)
 {
     struct index_ref *ref = NULL;
     struct error ignored;
-    index_cache_changed(r->cache, uuid);
-    enum err rc = index_cache_acquire(r->cache, uuid, &ref, &ignored);
+    struct uuid shelf;
+    if (read_shelf_for(r->reader, bundle_id, image, &shelf, &ignored) != ERR_OK)
+        return true;
+    index_cache_changed(r->cache, &shelf);
+    enum err rc = index_cache_acquire(r->cache, &shelf, &ref, &ignored);
     index_cache_release(r->cache, ref);
     return rc == ERR_OK || rc == ERR_BUSY || rc == ERR_NO_MEMORY;
 }
 
 /* Marks in `missing` what the database has an index for that cannot be opened: the stack misses it
  * all the same, so that it is taken up again when the index is put back. */
-static void vet_missing(struct resolver *r, struct op_resolution *item, struct arena *arena)
+static void vet_missing(struct resolver *r, const char *bundle_id, struct op_resolution *item,
+                        struct arena *arena)
 {
     struct error err;
     char text[UUID_TEXT_SIZE];
@@ -128,11 +133,11 @@ static void vet_missing(struct resolver *r, struct op_resolution *item, struct a
     struct uuid *kept = arena_array(arena, item->missing_count, sizeof(*kept));
     size_t count = 0, gone = item->missing_count;
     if (!present || !kept ||
-        read_symbols_present(r->reader, item->missing, item->missing_count, present, &err) !=
-            ERR_OK)
+        read_symbols_present(r->reader, bundle_id, item->missing, item->missing_count, present,
+                             &err) != ERR_OK)
         return;
     for (size_t i = 0; i < item->missing_count; i++) {
-        if (!present[i] || index_opens(r, &item->missing[i])) {
+        if (!present[i] || index_opens(r, bundle_id, &item->missing[i])) {
             kept[count++] = item->missing[i];
             continue;
         }
@@ -146,9 +151,11 @@ static void vet_missing(struct resolver *r, struct op_resolution *item, struct a
 static void vet_piece(struct resolver *r, struct resolver_piece *piece)
 {
     struct op_resolutions *out = &piece->op->u.resolutions;
-    for (size_t i = 0; i < out->count; i++) {
+    for (size_t i = 0, at = 0; i < out->count; i++) {
+        while (piece->stacks[at].stack_id != out->items[i].stack_id) /* in the same order */
+            at++;
         if (out->items[i].missing_count > 0 && is_suspect(r, out->items[i].stack_id))
-            vet_missing(r, &out->items[i], piece->op->arena);
+            vet_missing(r, piece->stacks[at].bundle_id, &out->items[i], piece->op->arena);
     }
 }
 
@@ -334,6 +341,7 @@ static enum err read_page(struct resolver *r, uint64_t after, struct pending_sta
     arena_reset(r->page_arena);
     enum err rc =
         read_pending(r->reader, after, r->options.page, r->page_arena, ret, ret_count, &err);
+    r->grounds.page++;
     if (rc == ERR_OK && *ret_count > 0)
         rc = read_page_stand_ins(r, &err);
     if (rc != ERR_OK)

@@ -158,6 +158,7 @@ void resolver_worker_piece(struct resolver_worker *w, const struct resolver_grou
         piece->op = NULL;
         return;
     }
+    app_images_turn(w->images, grounds->page);
     for (size_t i = 0; i < piece->count; i++) {
         if (!add_stack(w, grounds, piece, &piece->stacks[i])) {
             piece->incomplete = true;

@@ -33,6 +33,7 @@ struct resolver_grounds {
     const struct overlays *overlays;  /* of this pass */
     const struct stand_in *stand_ins; /* of this page */
     size_t stand_in_count;
+    uint64_t page; /* counted on */
 };
 
 struct resolver_piece {

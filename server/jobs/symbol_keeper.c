@@ -45,6 +45,7 @@ struct symbol_keeper *symbol_keeper_new(const struct symbol_keeper_parts *parts,
     k->parts = *parts;
     k->options = *options;
     index_watch_init(&k->watch, parts->cache, parts->blobs);
+    k->watch.reader = parts->reader;
     k->uses_at = k->objects_at = k->opens_at = k->patrol_at = INT64_MIN;
     return k;
 }
@@ -236,13 +237,13 @@ static enum err tend_opens(struct symbol_keeper *k, int64_t wall_ms, struct aren
 
 /* --- the patrol ------------------------------------------------------------------------------- */
 
-static bool is_fit(const struct symbol_keeper *k, const struct uuid *uuid)
+static bool is_fit(const struct symbol_keeper *k, const struct slice_row *row)
 {
     char path[PATH_MAX];
     struct error err = {.code = ERR_OK};
     struct gsym *g = NULL;
-    struct op_slice told = {.uuid = *uuid};
-    if (!blob_store_index_path(k->parts.blobs, uuid, path, sizeof(path)))
+    struct op_slice told = {.image = row->image};
+    if (!blob_store_index_path(k->parts.blobs, &row->uuid, path, sizeof(path)))
         return true;
     enum err rc = k->whole ? index_file_check(path, &told, &err) : gsym_open(path, &g, &err);
     gsym_close(g);
@@ -266,7 +267,7 @@ static enum err look_at_page(struct symbol_keeper *k, const struct slice_row *ro
     struct uuid *uuids = arena_array(arena, count + 1, sizeof(*uuids));
     size_t unfit = 0;
     for (size_t i = 0; uuids && i < count; i++) {
-        if (!is_fit(k, &rows[i].uuid))
+        if (!is_fit(k, &rows[i]))
             uuids[unfit++] = rows[i].uuid;
     }
     if (!uuids)

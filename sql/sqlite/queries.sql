@@ -129,7 +129,10 @@ SELECT 1 FROM images WHERE app_id = ?1 AND uuid = ?2;
 INSERT INTO images (app_id, uuid, kind, class, name, arch) VALUES (?1, ?2, ?3, ?4, ?5, ?6);
 
 -- name: layout_known
-SELECT 1 FROM layouts WHERE uuid = ?1;
+SELECT 1 FROM layouts WHERE uuid IN (?1, (
+    SELECT o.shelf FROM own_shelves o JOIN apps a ON a.bundle_id = o.bundle_id
+    WHERE o.image = ?1 AND a.id = ?2))
+LIMIT 1;
 
 -- No row changes when it says the same.
 -- name: layout_set
@@ -150,7 +153,8 @@ SELECT 1 FROM group_members WHERE group_uuid = ?1 AND app_id = ?2 AND uuid = ?3;
 INSERT INTO group_members (group_uuid, app_id, uuid) VALUES (?1, ?2, ?3);
 
 -- name: groups_of
-SELECT DISTINCT group_uuid FROM group_members WHERE uuid = ?1;
+SELECT DISTINCT group_uuid FROM group_members
+WHERE uuid = coalesce((SELECT image FROM own_shelves WHERE shelf = ?1), ?1);
 
 -- name: image_set_find
 SELECT id FROM image_sets WHERE app_id = ?1 AND client_id = ?2;
@@ -390,13 +394,31 @@ DELETE FROM clusters WHERE id = ?1;
 
 -- === writing: back to pending ====================================================================
 
+-- ?1 is a shelf (storage/shelf.h): the stacks of those whom it serves.
+-- fragment: of_shelf_image
+        coalesce((SELECT image FROM own_shelves WHERE shelf = ?1), ?1)
+
+-- fragment: of_shelf_app
+    (NOT EXISTS (SELECT 1 FROM own_shelves WHERE shelf = ?1)
+        OR (SELECT app_id FROM stacks WHERE id = d.stack_id) = (
+            SELECT a.id FROM own_shelves o JOIN apps a ON a.bundle_id = o.bundle_id
+            WHERE o.shelf = ?1))
+
 -- name: missing_stacks
-SELECT stack_id FROM stack_missing
-WHERE uuid = ?1 AND stack_id > ?2 AND stack_id <= ?3 ORDER BY stack_id LIMIT ?4;
+SELECT d.stack_id FROM stack_missing d
+WHERE d.uuid =
+        -- include: of_shelf_image
+    AND d.stack_id > ?2 AND d.stack_id <= ?3 AND
+    -- include: of_shelf_app
+ORDER BY d.stack_id LIMIT ?4;
 
 -- name: user_stacks
-SELECT stack_id FROM stack_data
-WHERE instr(raw, ?1) > 0 AND stack_id > ?2 AND stack_id <= ?3 ORDER BY stack_id LIMIT ?4;
+SELECT d.stack_id FROM stack_data d
+WHERE
+    -- include: of_shelf_app
+    AND instr(d.raw,
+        -- include: of_shelf_image
+    ) > 0 AND d.stack_id > ?2 AND d.stack_id <= ?3 ORDER BY d.stack_id LIMIT ?4;
 
 -- name: stack_next
 SELECT id FROM stacks WHERE id > ?1 ORDER BY id LIMIT 1;
@@ -543,26 +565,43 @@ SELECT s.id, s.generation, s.app_id, a.bundle_id, s.give_up, d.raw
 FROM stacks s JOIN apps a ON a.id = s.app_id JOIN stack_data d ON d.stack_id = s.id
 WHERE s.state = 0 AND s.id > ?1 ORDER BY s.id LIMIT ?2;
 
+-- fragment: slice_of_image
+    FROM slices x JOIN uploads u ON u.id = x.upload_id WHERE x.current = 1
+        AND x.uuid IN (?2, (SELECT shelf FROM own_shelves WHERE image = ?2 AND bundle_id = ?1))
+    ORDER BY x.has_dwarf DESC, x.lines DESC, x.functions DESC, x.inlines DESC, x.uuid = ?2, x.id DESC
+    LIMIT 1
+
 -- The image as the app's reports named it; else as a symbol file does. A symbol file decides what
 -- kind of image it is where nothing else does (class 0).
 -- name: image_get
 SELECT kind, CASE WHEN class <> 0 THEN class ELSE coalesce(
-        (SELECT 1 + u.system FROM slices x JOIN uploads u ON u.id = x.upload_id
-         WHERE x.uuid = ?2 AND x.current = 1), 0) END,
+        (SELECT 1 + u.system
+            -- include: slice_of_image
+        ), 0) END,
     name, arch
 FROM images WHERE app_id = (SELECT id FROM apps WHERE bundle_id = ?1) AND uuid = ?2
 UNION ALL
-SELECT 1, 1 + u.system, x.name, nullif(x.arch, '')
-FROM slices x JOIN uploads u ON u.id = x.upload_id WHERE x.uuid = ?2 AND x.current = 1
+SELECT * FROM (
+    SELECT 1, 1 + u.system, x.name, nullif(x.arch, '')
+    -- include: slice_of_image
+)
 LIMIT 1;
 
+-- What the app owns comes before what serves all.
 -- name: group_layouts
 SELECT DISTINCT l.uuid, l.vmaddr, l.size FROM group_members m JOIN layouts l ON l.uuid = m.uuid
 WHERE m.group_uuid = ?1
-    AND (?2 IS NULL OR m.app_id = (SELECT id FROM apps WHERE bundle_id = ?2));
+    AND (?2 IS NULL OR m.app_id = (SELECT id FROM apps WHERE bundle_id = ?2))
+    AND NOT EXISTS (SELECT 1 FROM own_shelves o JOIN layouts k ON k.uuid = o.shelf
+        WHERE o.image = m.uuid AND o.bundle_id = ?2)
+UNION ALL
+SELECT m.uuid, l.vmaddr, l.size FROM group_members m
+    JOIN own_shelves o ON o.image = m.uuid AND o.bundle_id = ?2 JOIN layouts l ON l.uuid = o.shelf
+WHERE m.group_uuid = ?1 AND m.app_id = (SELECT id FROM apps WHERE bundle_id = ?2);
 
 -- name: layouts_newest
-SELECT uuid, vmaddr, size FROM layouts ORDER BY id DESC LIMIT ?1;
+SELECT coalesce(o.image, l.uuid), l.vmaddr, l.size, coalesce(o.bundle_id, '')
+FROM layouts l LEFT JOIN own_shelves o ON o.shelf = l.uuid ORDER BY l.id DESC LIMIT ?1;
 
 -- name: layout_claims_newest
 SELECT c.uuid, c.vmaddr, a.bundle_id FROM layout_claims c JOIN apps a ON a.id = c.app_id
@@ -586,40 +625,45 @@ SELECT u.id FROM uploads u
 WHERE u.sha256 = ?1 AND u.state = 2 AND u.slice_count > 0
     AND coalesce(?2, '') IN ('', u.bundle_id) AND coalesce(?3, '') IN ('', u.version)
     AND coalesce(?4, '') IN ('', u.build) AND coalesce(?5, '') IN ('', u.os_build) AND u.system = ?6
+    AND u.bound <= ?7
     AND u.slice_count = (SELECT count(*) FROM slices x WHERE x.upload_id = u.id AND x.lost = 0)
 ORDER BY u.id DESC LIMIT 1;
 
 -- name: uploads_waiting
 SELECT id, bundle_id FROM uploads WHERE state < 2 ORDER BY id;
 
--- name: upload_slices
+-- fragment: slice_rows
 SELECT x.id, x.upload_id, x.uuid, x.name, x.member, x.arch, x.reason, x.indexed, x.current,
     x.has_dwarf, x.functions, x.lines, x.inlines, x.index_bytes, x.text_vmaddr, x.text_size,
     x.object_sha256, x.object_bytes, x.created_ms, u.system, u.bundle_id, u.version, u.build,
     u.os_build, x.lost, EXISTS (SELECT 1 FROM objects o WHERE o.sha256 = x.object_sha256),
-    u.bound
-FROM slices x JOIN uploads u ON u.id = x.upload_id WHERE x.upload_id = ?1 ORDER BY x.id;
+    u.bound, coalesce((SELECT image FROM own_shelves WHERE shelf = x.uuid), x.uuid)
+FROM slices x JOIN uploads u ON u.id = x.upload_id
+
+-- name: upload_slices
+-- include: slice_rows
+WHERE x.upload_id = ?1 ORDER BY x.id;
 
 -- name: objects_known
-SELECT uuid, object_sha256 FROM slices WHERE current = 1 AND lost = 0 ORDER BY id DESC LIMIT ?1;
+SELECT uuid, object_sha256 FROM slices
+WHERE current = 1 AND lost = 0 AND uuid NOT IN (SELECT shelf FROM own_shelves)
+ORDER BY id DESC LIMIT ?1;
 
 -- name: symbol_get
-SELECT x.id, x.upload_id, x.uuid, x.name, x.member, x.arch, x.reason, x.indexed, x.current,
-    x.has_dwarf, x.functions, x.lines, x.inlines, x.index_bytes, x.text_vmaddr, x.text_size,
-    x.object_sha256, x.object_bytes, x.created_ms, u.system, u.bundle_id, u.version, u.build,
-    u.os_build, x.lost, EXISTS (SELECT 1 FROM objects o WHERE o.sha256 = x.object_sha256),
-    u.bound
-FROM slices x JOIN uploads u ON u.id = x.upload_id
+-- include: slice_rows
 WHERE x.uuid = ?1 AND x.uuid <> zeroblob(16) ORDER BY x.current DESC, x.id DESC;
+
+-- name: symbol_files
+-- include: slice_rows
+WHERE x.uuid IN (
+        SELECT ?1 UNION ALL
+        SELECT shelf FROM own_shelves WHERE image = ?1 AND (?2 IS NULL OR bundle_id = ?2))
+    AND x.uuid <> zeroblob(16)
+ORDER BY x.current DESC, x.id DESC;
 
 -- An app's symbol files: uploaded for it, or of an image that its reports named.
 -- name: symbols_page
-SELECT x.id, x.upload_id, x.uuid, x.name, x.member, x.arch, x.reason, x.indexed, x.current,
-    x.has_dwarf, x.functions, x.lines, x.inlines, x.index_bytes, x.text_vmaddr, x.text_size,
-    x.object_sha256, x.object_bytes, x.created_ms, u.system, u.bundle_id, u.version, u.build,
-    u.os_build, x.lost, EXISTS (SELECT 1 FROM objects o WHERE o.sha256 = x.object_sha256),
-    u.bound
-FROM slices x JOIN uploads u ON u.id = x.upload_id
+-- include: slice_rows
 WHERE x.current = 1 AND x.id < ?2
     AND (?1 IS NULL OR u.bundle_id = ?1 OR EXISTS (
         SELECT 1 FROM images i
@@ -643,7 +687,8 @@ SELECT m.uuid, coalesce(i.name, ''), i.arch, coalesce(i.class, 0), a.bundle_id, 
 FROM stack_missing m JOIN stacks s ON s.id = m.stack_id JOIN apps a ON a.id = s.app_id
     LEFT JOIN images i ON i.app_id = s.app_id AND i.uuid = m.uuid
 WHERE (?1 IS NULL OR a.bundle_id = ?1) AND coalesce(i.kind, 1) = 1
-    AND NOT EXISTS (SELECT 1 FROM slices x WHERE x.uuid = m.uuid AND x.current = 1)
+    AND NOT EXISTS (SELECT 1 FROM slices x WHERE x.current = 1 AND x.uuid IN (m.uuid, (
+        SELECT o.shelf FROM own_shelves o WHERE o.image = m.uuid AND o.bundle_id = a.bundle_id)))
 GROUP BY m.uuid, s.app_id;
 
 -- name: missing_versions

@@ -13,7 +13,9 @@ SELECT count(*) FROM stand_ins;
 -- name: stand_in_differs
 SELECT 1 FROM apps a CROSS JOIN images i ON i.app_id = a.id
 WHERE i.uuid = ?1 AND i.name <> '' AND NOT EXISTS (
-    SELECT 1 FROM slices x WHERE x.uuid = ?2 AND x.current = 1 AND x.name = i.name
+    SELECT 1 FROM slices x
+    WHERE x.uuid IN (SELECT ?2 UNION ALL SELECT shelf FROM own_shelves WHERE image = ?2)
+        AND x.current = 1 AND x.name = i.name
         AND (i.arch IS NULL OR x.arch = '' OR x.arch = i.arch));
 
 -- name: stand_in_set
@@ -28,11 +30,15 @@ DELETE FROM stand_ins WHERE uuid = ?1;
 UPDATE stacks SET state = 0, generation = generation + 1
 WHERE state IN (0, 1) AND id IN (SELECT stack_id FROM stack_missing WHERE uuid = ?1);
 
--- Stacks whose frames an index was a stand-in for.
+-- Stacks whose frames an index was a stand-in for, of whom it serves.
 -- name: stand_in_users_repend
 UPDATE stacks SET state = 0, generation = generation + 1
 WHERE state IN (0, 1) AND id IN (
-    SELECT m.stack_id FROM stand_ins t JOIN stack_missing m ON m.uuid = t.uuid WHERE t.stand_in = ?1);
+    SELECT m.stack_id FROM stand_ins t JOIN stack_missing m ON m.uuid = t.uuid
+    WHERE t.stand_in = coalesce((SELECT image FROM own_shelves WHERE shelf = ?1), ?1))
+    AND (NOT EXISTS (SELECT 1 FROM own_shelves WHERE shelf = ?1) OR app_id = (
+        SELECT a.id FROM own_shelves o JOIN apps a ON a.bundle_id = o.bundle_id
+        WHERE o.shelf = ?1));
 
 -- === reading =====================================================================================
 
@@ -42,7 +48,8 @@ WHERE ?1 IS NULL OR uuid = ?1 ORDER BY uuid;
 
 -- Of every upload that brought the object whose index is in use.
 -- name: missing_candidates
-SELECT c.uuid, u.version, u.build, c.has_dwarf, x.id
+SELECT coalesce((SELECT image FROM own_shelves WHERE shelf = c.uuid), c.uuid), u.version, u.build,
+    c.has_dwarf, x.id
 FROM slices c CROSS JOIN slices x ON x.uuid = c.uuid AND x.object_sha256 = c.object_sha256
     AND x.indexed = 1 AND x.lost = 0
 JOIN uploads u ON u.id = x.upload_id

@@ -127,7 +127,7 @@ void suite_lost_indexes(struct suite *s)
     ck_assert_int_eq(read_turn_backs(s->reader, 10, &s->arena, &noted, &count, &err), ERR_OK);
     ck_assert_uint_eq(count, 1);
     ck_assert(uuid_equal(&noted[0].uuid, &uuid) && !noted[0].all_users);
-    ck_assert_int_eq(read_symbols_present(s->reader, &uuid, 1, &present, &err), ERR_OK);
+    ck_assert_int_eq(read_symbols_present(s->reader, "", &uuid, 1, &present, &err), ERR_OK);
     ck_assert(!present);
     /* The upload's content is not known any more: it is to be sent again, and heals the old row. */
     ck_assert_int_eq(read_upload(s->reader, id, &s->arena, &u, &err), ERR_OK);

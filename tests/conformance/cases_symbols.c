@@ -58,20 +58,20 @@ void suite_uploads_and_slices(struct suite *s)
     ck_assert_str_eq(u.slices[1].version, "1.0");
     ck_assert(u.slices[1].current && u.slices[1].has_dwarf);
     ck_assert_uint_eq(u.slices[1].functions, 11);
-    ck_assert_int_eq(read_symbols_present(s->reader, uuids, 3, present, &err), ERR_OK);
+    ck_assert_int_eq(read_symbols_present(s->reader, "", uuids, 3, present, &err), ERR_OK);
     ck_assert(present[0] && present[1] && !present[2]);
 
     /* Said to be of another build or kind it is another upload; of less it is the same. */
-    const struct upload_origin origins[] = {{"", "1.1", "", "", false},
-                                            {"", "", "101", "", false},
-                                            {"", "", "", "20G75", false},
-                                            {"com.example.other", "", "", "", false},
-                                            {"", "", "", "", true}};
+    const struct upload_origin origins[] = {{"", "1.1", "", "", false, true},
+                                            {"", "", "101", "", false, true},
+                                            {"", "", "", "20G75", false, true},
+                                            {"com.example.other", "", "", "", false, true},
+                                            {"", "", "", "", true, true}};
     for (size_t i = 0; i < sizeof(origins) / sizeof(origins[0]); i++)
         ck_assert_int_eq(
             read_upload_by_sha256(s->reader, a->u.upload.sha256, &origins[i], &s->arena, &u, &err),
             ERR_NOT_FOUND);
-    const struct upload_origin own = {SUITE_APP, "1.0", NULL, "", false};
+    const struct upload_origin own = {SUITE_APP, "1.0", NULL, "", false, true};
     ck_assert_int_eq(
         read_upload_by_sha256(s->reader, a->u.upload.sha256, &own, &s->arena, &u, &err), ERR_OK);
 
@@ -85,7 +85,7 @@ void suite_uploads_and_slices(struct suite *s)
     ck_assert_int_eq(read_upload_by_sha256(s->reader, a->u.upload.sha256, &SUITE_ANY_ORIGIN,
                                            &s->arena, &u, &err),
                      ERR_NOT_FOUND);
-    ck_assert_int_eq(read_symbols_present(s->reader, uuids, 3, present, &err), ERR_OK);
+    ck_assert_int_eq(read_symbols_present(s->reader, "", uuids, 3, present, &err), ERR_OK);
     ck_assert(!present[0] && present[1]);
     write_op_free(gone);
     write_op_free(a);

@@ -1,3 +1,4 @@
+#include "storage/read_shelves.h"
 #include "storage/read_stand_ins.h"
 #include "tests/conformance/dump_parts.h"
 #include "tests/conformance/suite.h"
@@ -27,7 +28,7 @@ static void dump_images(struct dump *d)
     }
     dump_ok(d, read_layouts(d->r, 1000, &d->arena, &rows, &n, &err), &err);
     for (size_t i = 0; i < n; i++) {
-        buf_printf(d->out, "layout %llx", (unsigned long long)rows[i].vmaddr);
+        buf_printf(d->out, "layout %s %llx", rows[i].own, (unsigned long long)rows[i].vmaddr);
         dump_uuid(d, &rows[i].uuid);
         buf_puts(d->out, "\n");
     }
@@ -50,7 +51,37 @@ static void dump_slice(struct dump *d, const struct slice_row *x)
                dump_text(x->bundle_id), x->lost, x->object_kept, (unsigned long long)x->id,
                (unsigned long long)x->index_bytes);
     dump_uuid(d, &x->uuid);
+    dump_uuid(d, &x->image);
     buf_puts(d->out, "\n");
+}
+
+/* Which index serves whom. */
+static void dump_shelves(struct dump *d)
+{
+    static const char *const apps[] = {SUITE_APP, "com.example.other", NULL};
+    struct error err = {0};
+    bool present = false, owns = false;
+    for (size_t a = 0; a < sizeof(apps) / sizeof(apps[0]); a++) {
+        for (uint32_t i = 0; i < 40; i++) {
+            const struct uuid image = suite_uuid(i), shelf = suite_uuid(SUITE_SHELF_OF(i));
+            struct uuid found, whose;
+            struct slice_row *rows;
+            size_t n = 0;
+            dump_ok(d, read_shelf_for(d->r, apps[a], &image, &found, &err), &err);
+            dump_ok(d, read_shelf_image(d->r, &shelf, &whose, &err), &err);
+            dump_ok(d,
+                    read_symbols_present(d->r, apps[a] ? apps[a] : "", &image, 1, &present, &err),
+                    &err);
+            if (read_symbol_files(d->r, apps[a], &image, &d->arena, &rows, &n, &err) != ERR_OK)
+                n = 0;
+            buf_printf(d->out, "serves %zu %u %d %zu", a, i, present, n);
+            dump_uuid(d, &found);
+            dump_uuid(d, &whose);
+            buf_puts(d->out, "\n");
+        }
+        dump_ok(d, read_owns_shelves(d->r, apps[a] ? apps[a] : "", &owns, &err), &err);
+        buf_printf(d->out, "owns %zu %d\n", a, owns);
+    }
 }
 
 static void dump_objects(struct dump *d)
@@ -216,6 +247,7 @@ static void dump_stand_ins(struct dump *d)
 void dump_symbols(struct dump *d)
 {
     dump_images(d);
+    dump_shelves(d);
     dump_uploads(d);
     dump_store(d);
     dump_missing(d);

@@ -100,6 +100,13 @@ static struct write_op *make_batch(struct history *h)
     return op;
 }
 
+/* Of an image, or of the shelf of what the app owns of it. */
+static struct uuid any_shelf(struct history *h)
+{
+    uint32_t n = 1 + draw(h, 5);
+    return suite_uuid(draw(h, 4) ? n : SUITE_SHELF_OF(n));
+}
+
 static struct write_op *make_upload_state(struct history *h, uint64_t id)
 {
     uint32_t images[4] = {0};
@@ -114,6 +121,8 @@ static struct write_op *make_upload_state(struct history *h, uint64_t id)
         if (draw(h, 2))
             x[i].name = arena_printf(op->arena, "Image%u", 1 + draw(h, 4));
         x[i].object_sha256[8] = (uint8_t)draw(h, 2);
+        if (draw(h, 3) == 0)
+            suite_own(&x[i], SUITE_SHELF_OF(images[i]));
     }
     if (draw(h, 6) == 0)
         op->u.upload_state.state = UPLOAD_INDEXING;
@@ -123,7 +132,7 @@ static struct write_op *make_upload_state(struct history *h, uint64_t id)
 static struct write_op *make_repend(struct history *h)
 {
     struct write_op *op = write_op_new(WRITE_REPEND, 4096);
-    op->u.repend = (struct op_repend){.uuid = suite_uuid(draw(h, 2) ? 1 + draw(h, 5) : 30),
+    op->u.repend = (struct op_repend){.uuid = draw(h, 2) ? any_shelf(h) : suite_uuid(30),
                                       .all_users = draw(h, 2),
                                       .settles = draw(h, 2)};
     return op;
@@ -132,7 +141,7 @@ static struct write_op *make_repend(struct history *h)
 static struct write_op *make_delete(struct history *h)
 {
     struct write_op *op = write_op_new(WRITE_SYMBOL_DELETE, 4096);
-    op->u.symbol_delete.uuid = suite_uuid(1 + draw(h, 5));
+    op->u.symbol_delete.uuid = any_shelf(h);
     return op;
 }
 
@@ -147,7 +156,7 @@ static struct write_op *make_refit(struct history *h)
 {
     struct write_op *op = write_op_new(WRITE_REFIT, 4096);
     struct uuid *uuids = arena_array(op->arena, 2, sizeof(*uuids));
-    uuids[0] = suite_uuid(1 + draw(h, 5));
+    uuids[0] = any_shelf(h);
     uuids[1] = suite_uuid(1 + draw(h, 5));
     op->u.refit = (struct op_refit){uuids, 2, draw(h, 2) == 0};
     return op;
@@ -159,7 +168,7 @@ static struct write_op *make_refitted(struct history *h)
     uint64_t *lost = arena_array(op->arena, 2, sizeof(*lost));
     lost[0] = 1 + draw(h, 20);
     lost[1] = 1 + draw(h, 20);
-    op->u.refitted = (struct op_refitted){.uuid = suite_uuid(1 + draw(h, 5)),
+    op->u.refitted = (struct op_refitted){.uuid = any_shelf(h),
                                           .slice_id = draw(h, 3) ? 1 + draw(h, 20) : 0,
                                           .index_bytes = draw(h, 2) * 777,
                                           .functions = 5,
@@ -175,7 +184,7 @@ static struct write_op *make_objects(struct history *h)
     struct uuid *used = arena_array(op->arena, 2, sizeof(*used));
     uint8_t(*dropped)[SHA256_SIZE] = arena_array(op->arena, 1, sizeof(*dropped));
     uint32_t image = 1 + draw(h, 5);
-    used[0] = suite_uuid(1 + draw(h, 5));
+    used[0] = any_shelf(h);
     used[1] = suite_uuid(1 + draw(h, 5));
     memcpy(dropped[0], &image, sizeof(image));
     dropped[0][8] = (uint8_t)draw(h, 2);

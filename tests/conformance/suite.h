@@ -113,6 +113,13 @@ extern const size_t suite_case_count;
     X(holders_of_objects)                                                                          \
     X(protected_builds_have_a_cap)                                                                 \
     X(uploads_in_pieces)                                                                           \
+    X(own_indexes_serve_their_app)                                                                 \
+    X(own_indexes_wake_their_app)                                                                  \
+    X(an_app_is_served_by_the_richer_index)                                                        \
+    X(own_places_count_for_their_app)                                                              \
+    X(own_indexes_that_are_gone)                                                                   \
+    X(own_candidates_are_the_apps)                                                                 \
+    X(own_uploads_are_not_what_serves_all)                                                         \
     X(symbol_pages)                                                                                \
     X(missing_list)                                                                                \
     X(tokens_come_and_go)                                                                          \

@@ -61,7 +61,8 @@ static uint64_t overlay_of(struct suite *s, struct arena *arena, const char *bun
 }
 
 /* Has the image a stand-in with an index? */
-static bool stands_in(struct suite *s, struct arena *arena, const struct uuid *image)
+static bool stands_in(struct suite *s, struct arena *arena, const char *bundle_id,
+                      const struct uuid *image)
 {
     struct error err = {0};
     struct stand_in_row *rows = NULL;
@@ -69,7 +70,8 @@ static bool stands_in(struct suite *s, struct arena *arena, const struct uuid *i
     bool present = false;
     suite_expect(read_stand_ins(s->reader, image, arena, &rows, &count, &err), &err);
     if (count)
-        suite_expect(read_symbols_present(s->reader, &rows[0].stand_in, 1, &present, &err), &err);
+        suite_expect(
+            read_symbols_present(s->reader, bundle_id, &rows[0].stand_in, 1, &present, &err), &err);
     return present;
 }
 
@@ -89,7 +91,8 @@ static void answer(struct suite *s, struct arena *arena, const struct pending_st
         struct layout_row *places = NULL;
         size_t count = 0;
         if (raw.frames[i].image_kind == IMAGE_UUID)
-            suite_expect(read_symbols_present(s->reader, &raw.frames[i].image, 1, &present, &err),
+            suite_expect(read_symbols_present(s->reader, p->bundle_id, &raw.frames[i].image, 1,
+                                              &present, &err),
                          &err);
         if (raw.frames[i].image_kind == IMAGE_GROUP)
             suite_expect(read_group(s->reader, p->bundle_id, &raw.frames[i].image, arena, &places,
@@ -97,7 +100,7 @@ static void answer(struct suite *s, struct arena *arena, const struct pending_st
                          &err);
         bool own = present;
         if (raw.frames[i].image_kind == IMAGE_UUID && !present)
-            present = stands_in(s, arena, &raw.frames[i].image);
+            present = stands_in(s, arena, p->bundle_id, &raw.frames[i].image);
         fill_frame(arena, &raw.frames[i], present, &frames[i]);
         frames[i].approximate = present && !own;
         r->approximate |= frames[i].approximate;

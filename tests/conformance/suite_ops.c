@@ -196,6 +196,12 @@ struct write_op *suite_upload(uint32_t sha, int64_t now_ms)
     return op;
 }
 
+void suite_own(struct op_slice *slice, uint32_t shelf)
+{
+    slice->image = slice->uuid;
+    slice->uuid = suite_uuid(shelf);
+}
+
 struct write_op *suite_indexed(uint64_t upload_id, const uint32_t *images, size_t count,
                                uint64_t richness)
 {

@@ -53,5 +53,9 @@ struct write_op *suite_upload(uint32_t sha, int64_t now_ms);
 /* INDEXED, with one installed slice each. */
 struct write_op *suite_indexed(uint64_t upload_id, const uint32_t *images, size_t count,
                                uint64_t richness);
+/* Which shelf image `n` of an app's own stands on here: any that is no image's. */
+#define SUITE_SHELF       200
+#define SUITE_SHELF_OF(n) (SUITE_SHELF + (n))
+void suite_own(struct op_slice *slice, uint32_t shelf);
 
 #endif

@@ -53,7 +53,7 @@ static void fill(const struct apple_text *text, bool lists)
         symbolizer = symbolizer_new(
             index_cache_new((struct index_locator){.locate = locate}, 16, 1024), 1024);
     buf_init(&out, (size_t)64 << 20);
-    REQUIRE(fill_text(text, CALLERS_BY_FORM, symbolizer, &out, &stats, &err) == ERR_OK);
+    REQUIRE(fill_text(text, CALLERS_BY_FORM, symbolizer, NULL, &out, &stats, &err) == ERR_OK);
     REQUIRE(stats.filled == 0);
     REQUIRE(lists || (out.len == text->text.len &&
                       (out.len == 0 || memcmp(out.data, text->text.s, out.len) == 0)));

@@ -246,6 +246,74 @@ START_TEST(members_of_a_group_belong_to_an_app)
 }
 END_TEST
 
+static void own_image(const char *app, uint32_t n, uint32_t shelf)
+{
+    struct op_slice slice = {.uuid = uuid_of(shelf),
+                             .image = uuid_of(n),
+                             .name = "x",
+                             .member = "",
+                             .arch = "arm64",
+                             .indexed = true,
+                             .installed = true};
+    struct write_op *op = write_op_new(WRITE_UPLOAD, 65536);
+    op->u.upload = (struct op_upload){.spool_file = "",
+                                      .bundle_id = app,
+                                      .version = "",
+                                      .build = "",
+                                      .os_build = "",
+                                      .bound = true};
+    struct error err;
+    ck_assert_int_eq(writer_call(rig.writer, op, &err), ERR_OK);
+    const uint64_t id = op->u.upload.id;
+    write_op_free(op);
+    op = write_op_new(WRITE_UPLOAD_STATE, 65536);
+    op->u.upload_state = (struct op_upload_state){
+        .id = id, .state = UPLOAD_INDEXED, .slices = &slice, .slice_count = 1};
+    ck_assert_int_eq(writer_call(rig.writer, op, &err), ERR_OK);
+    write_op_free(op);
+}
+
+static bool served_by(const struct image_lookup *lookup, uint32_t n, uint32_t shelf)
+{
+    struct uuid image = uuid_of(n), want = uuid_of(shelf), found;
+    struct error err;
+    lookup->shelf(lookup->ctx, &image, &found);
+    ck_assert_int_eq(app_images_end(images, &err), ERR_OK);
+    return uuid_equal(&found, &want);
+}
+
+/* Which index serves is asked once a page: what comes later turns the page's stacks back. */
+START_TEST(an_app_is_served_by_its_own_index)
+{
+    struct error err;
+    setup_with(50);
+    bring(APP, "r1", 1, 1, IMAGE_CLASS_APP, false);
+    app_images_turn(images, 1);
+    struct image_lookup lookup = app_images_begin(images, 1, APP);
+    ck_assert(served_by(&lookup, 1, 1));
+    own_image(APP, 1, 100);
+    ck_assert(served_by(&lookup, 1, 1));
+    app_images_turn(images, 1);
+    ck_assert(served_by(&lookup, 1, 1));
+    app_images_turn(images, 2);
+    ck_assert(served_by(&lookup, 1, 100));
+    ck_assert(served_by(&lookup, 2, 2)); /* no report named it */
+    own_image(APP, 2, 101);
+    app_images_turn(images, 3);
+    ck_assert(served_by(&lookup, 2, 101));
+    ck_assert(served_by(&lookup, 1, 100));
+    lookup = app_images_begin(images, 2, OTHER);
+    ck_assert(served_by(&lookup, 1, 1));
+    storage_reader_deadline(rig.reader, 0);
+    lookup = app_images_begin(images, 3, "com.example.third");
+    struct uuid image = uuid_of(1), found;
+    lookup.shelf(lookup.ctx, &image, &found);
+    ck_assert_int_eq(app_images_end(images, &err), ERR_LIMIT);
+    storage_reader_deadline(rig.reader, INT64_MAX);
+    teardown();
+}
+END_TEST
+
 START_TEST(a_failing_database_is_not_an_unknown_image)
 {
     struct image_facts facts;
@@ -266,4 +334,5 @@ END_TEST
 
 UNIT_MAIN("app_images", a_name_gives_a_class_where_there_is_none, facts_belong_to_an_app,
           forgets_when_told, is_bounded, addresses_are_placed_inside_known_members_only,
-          members_of_a_group_belong_to_an_app, a_failing_database_is_not_an_unknown_image)
+          members_of_a_group_belong_to_an_app, an_app_is_served_by_its_own_index,
+          a_failing_database_is_not_an_unknown_image)

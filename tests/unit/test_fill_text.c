@@ -99,7 +99,7 @@ static enum err fill(const char *s, size_t len, struct buf *out, enum text_calle
     struct apple_text text;
     arena_init(&arena, (size_t)64 << 20);
     ck_assert_int_eq(apple_text_read(s, len, &arena, &text, &err), ERR_OK);
-    enum err rc = fill_text(&text, callers, symbolizer, out, &stats, &err);
+    enum err rc = fill_text(&text, callers, symbolizer, NULL, out, &stats, &err);
     arena_done(&arena);
     return rc;
 }

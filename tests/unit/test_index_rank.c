@@ -25,10 +25,9 @@ static const char *file(const char *name, const void *data, size_t len)
 START_TEST(what_is_richer)
 {
     const struct index_rank rows[] = {
-        {true, 10, 5, 3, 1, 2, NULL, false, NULL},    {true, 10, 5, 2, 1, 2, NULL, false, NULL},
-        {true, 10, 4, 9, 1, 2, NULL, false, NULL},    {true, 9, 99, 99, 1, 2, NULL, false, NULL},
-        {false, 99, 99, 99, 1, 2, NULL, false, NULL}, {false, 0, 0, 0, 1, 2, NULL, false, NULL},
-        {true, 99, 99, 99, 1, 2, NULL, true, NULL}, /* of another app */
+        {true, 10, 5, 3, 1, 2, NULL, NULL},    {true, 10, 5, 2, 1, 2, NULL, NULL},
+        {true, 10, 4, 9, 1, 2, NULL, NULL},    {true, 9, 99, 99, 1, 2, NULL, NULL},
+        {false, 99, 99, 99, 1, 2, NULL, NULL}, {false, 0, 0, 0, 1, 2, NULL, NULL},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
@@ -66,7 +65,7 @@ START_TEST(equals_are_told_apart_by_content)
     longer[sizeof(longer) - 1] = 0;
     ck_assert_int_lt(index_file_compare(a, longer, &unread), 0);
     ck_assert(unread);
-    struct index_rank p = {true, 1, 1, 1, 1, 1, a, false, NULL};
+    struct index_rank p = {true, 1, 1, 1, 1, 1, a, NULL};
     struct index_rank q = p;
     q.path = b;
     ck_assert_int_gt(index_rank_compare(&p, &q), 0); /* the smaller byte wins */
@@ -80,12 +79,10 @@ END_TEST
 START_TEST(what_conflicts)
 {
     dir = temp_dir_new();
-    struct index_rank full = {true, 10, 5, 3, 0x1000, 0x200, file("full", "full", 4), false, NULL};
-    struct index_rank other = {true, 8, 5, 3, 0x1000, 0x200, file("other", "othe", 4), false, NULL};
-    struct index_rank table = {false, 0,   7, 0, 0x1000, 0x200, file("table", "tabl", 4),
-                               false, NULL};
-    struct index_rank stripped = {false, 0,   3, 0, 0x1000, 0x200, file("strip", "stri", 4),
-                                  false, NULL};
+    struct index_rank full = {true, 10, 5, 3, 0x1000, 0x200, file("full", "full", 4), NULL};
+    struct index_rank other = {true, 8, 5, 3, 0x1000, 0x200, file("other", "othe", 4), NULL};
+    struct index_rank table = {false, 0, 7, 0, 0x1000, 0x200, file("table", "tabl", 4), NULL};
+    struct index_rank stripped = {false, 0, 3, 0, 0x1000, 0x200, file("strip", "stri", 4), NULL};
     struct index_rank elsewhere = table;
     struct index_rank twin = full;
     struct index_rank table2 = table;

@@ -468,10 +468,10 @@ START_TEST(an_index_that_was_lost_is_put_back)
     ck_assert_int_eq(unlink(file), 0); /* what the link leads to */
     index_cache_changed(rig.cache, &a);
     ck_assert_uint_eq(functions_in_use(UUID_A), 0);
-    ck_assert(!index_is_sound(rig.blobs, &a));
+    ck_assert(!index_is_sound(rig.blobs, &a, &a));
     finish(upload(slice("one", UUID_A, UUID_A ".gsym", 7, 'a')));
     ck_assert_uint_eq(functions_in_use(UUID_A), 3);
-    ck_assert(index_is_sound(rig.blobs, &a));
+    ck_assert(index_is_sound(rig.blobs, &a, &a));
     teardown();
 }
 END_TEST
@@ -495,10 +495,10 @@ START_TEST(a_damaged_index_is_replaced)
         ck_assert_int_eq(pwrite(fd, &byte, 1, st.st_size / 2), 1);
         ck_assert_int_eq(cut ? ftruncate(fd, 100) : 0, 0);
         close(fd);
-        ck_assert(!index_is_sound(rig.blobs, &a));
+        ck_assert(!index_is_sound(rig.blobs, &a, &a));
         index_cache_changed(rig.cache, &a);
         finish(upload(slice("one", UUID_A, UUID_A ".gsym", 7, 'a')));
-        ck_assert(index_is_sound(rig.blobs, &a));
+        ck_assert(index_is_sound(rig.blobs, &a, &a));
         ck_assert_uint_eq(functions_in_use(UUID_A), 3);
     }
     teardown();

@@ -426,7 +426,7 @@ START_TEST(each_app_places_by_its_own_word)
     ck_assert_uint_eq(offset_in(0, "com.b"), 0x10);
     ck_assert_uint_eq(offset_in(1, "com.a"), 0x1010);
     ingest_result_done(&result);
-    layouts_learn(layouts, &uuid, 0x100000800); /* the symbol file came */
+    layouts_learn(layouts, "", &uuid, 0x100000800); /* the symbol file came */
     ck_assert_int_eq(take_as(body, INGEST_JSON, NULL, layouts), ERR_OK);
     ck_assert_uint_eq(offset_in(0, "com.b"), 0x810);
     ck_assert_uint_eq(offset_in(1, "com.a"), 0x810);

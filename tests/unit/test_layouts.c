@@ -17,7 +17,7 @@ static struct uuid uuid_of(uint32_t n)
 static void learn(struct layouts *l, uint32_t n, uint64_t vmaddr)
 {
     struct uuid u = uuid_of(n);
-    layouts_learn(l, &u, vmaddr);
+    layouts_learn(l, "", &u, vmaddr);
 }
 
 static bool app_knows(struct layouts *l, const char *app, uint32_t n, uint64_t *ret)
@@ -64,7 +64,7 @@ START_TEST(nil_is_nobody)
     uint64_t vmaddr;
     memset(&nil, 0, sizeof(nil));
     struct layout_view view = layouts_view(l, "com.a");
-    layouts_learn(l, &nil, 5);
+    layouts_learn(l, "", &nil, 5);
     layouts_claim(l, "com.a", &nil, 5);
     ck_assert(!layouts_find(&view, &nil, &vmaddr));
     layouts_free(l);
@@ -166,5 +166,28 @@ START_TEST(threads)
 }
 END_TEST
 
+/* A file of an app's own counts for that app, before what serves all and before what reports say. */
+START_TEST(own_files_are_the_apps)
+{
+    struct layouts *l = layouts_new(10);
+    struct uuid u = uuid_of(1);
+    uint64_t vmaddr = 0;
+    claim(l, "com.a", 1, 0x1000);
+    layouts_learn(l, "com.a", &u, 0x2000);
+    ck_assert(app_knows(l, "com.a", 1, &vmaddr));
+    ck_assert_uint_eq(vmaddr, 0x2000);
+    ck_assert(!app_knows(l, "com.b", 1, &vmaddr) && !app_knows(l, "", 1, &vmaddr));
+    claim(l, "com.b", 1, 0x3000);
+    ck_assert(app_knows(l, "com.b", 1, &vmaddr));
+    ck_assert_uint_eq(vmaddr, 0x3000);
+    learn(l, 1, 0x4000);
+    ck_assert(app_knows(l, "com.b", 1, &vmaddr));
+    ck_assert_uint_eq(vmaddr, 0x4000);
+    ck_assert(app_knows(l, "com.a", 1, &vmaddr));
+    ck_assert_uint_eq(vmaddr, 0x2000);
+    layouts_free(l);
+}
+END_TEST
+
 UNIT_MAIN("layouts", learns_and_finds, nil_is_nobody, claims_are_the_apps_own,
-          claims_push_no_file_out, oldest_go_first, one_place, threads)
+          own_files_are_the_apps, claims_push_no_file_out, oldest_go_first, one_place, threads)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "storage/read_shelves.h"
 #include "storage/sqlite_rollup.h"
 #include "storage/sqlite_tally.h"
 #include "tests/conformance/history.h"
@@ -213,6 +214,8 @@ static void run_sql(const char *path, const char *sql)
     sqlite3_close(db);
 }
 
+#define SHELVES_BEFORE_18 "DROP TABLE own_shelves; DROP TABLE shelf_secret;"
+
 /* Members of slide groups as they were before 16, of no app; those of now are kept aside. */
 #define MEMBERS_BEFORE_16                                                                          \
     "DROP INDEX group_members_uuid; ALTER TABLE group_members RENAME TO members_kept;"             \
@@ -229,7 +232,7 @@ static void run_sql(const char *path, const char *sql)
 /* The file as it was before tallies, to be brought up again. */
 static void forget_tallies(const char *path)
 {
-    static const char sql[] = PARTS_BEFORE_17 MEMBERS_BEFORE_16
+    static const char sql[] = SHELVES_BEFORE_18 PARTS_BEFORE_17 MEMBERS_BEFORE_16
         "ALTER TABLE layout_claims RENAME TO claims_kept;"
         "ALTER TABLE layouts ADD COLUMN trusted INTEGER NOT NULL DEFAULT 1;"
         "DROP INDEX clusters_hidden; DROP TABLE turn_backs;"
@@ -275,12 +278,12 @@ static size_t members_of(struct suite *s, const char *app)
  * Before 16 a member of a group was everybody's: it stays where it may have come from. */
 START_TEST(places_of_an_older_file_find_their_app)
 {
-    static const char before_15[] =
-        MEMBERS_BEFORE_16 "DROP TABLE members_kept;"
-                          "ALTER TABLE layouts ADD COLUMN trusted INTEGER NOT NULL DEFAULT 1;"
-                          "INSERT INTO layouts (uuid, vmaddr, size, trusted)"
-                          " SELECT uuid, min(vmaddr), 0, 0 FROM layout_claims GROUP BY uuid;"
-                          "DROP TABLE layout_claims; PRAGMA user_version = 14";
+    static const char before_15[] = SHELVES_BEFORE_18 MEMBERS_BEFORE_16
+        "DROP TABLE members_kept;"
+        "ALTER TABLE layouts ADD COLUMN trusted INTEGER NOT NULL DEFAULT 1;"
+        "INSERT INTO layouts (uuid, vmaddr, size, trusted)"
+        " SELECT uuid, min(vmaddr), 0, 0 FROM layout_claims GROUP BY uuid;"
+        "DROP TABLE layout_claims; PRAGMA user_version = 14";
     static const uint32_t mine[] = {50, 52}, others[] = {51, 52}, file[] = {53};
     struct suite s;
     struct layout_claim_row *claims;
@@ -308,6 +311,41 @@ START_TEST(places_of_an_older_file_find_their_app)
     ck_assert_uint_eq(members_of(&s, "com.a"), 2);
     ck_assert_uint_eq(members_of(&s, "com.b"), 0);
     ck_assert_uint_eq(members_of(&s, NULL), 2);
+    suite_close(&s);
+}
+END_TEST
+
+/* Before 18 a UUID was of whoever sent it first: that serves all; what other apps' tokens sent for it
+ * does not, and is to be sent again. */
+START_TEST(symbols_of_an_older_file_serve_all)
+{
+    static const char *const apps[] = {"com.a", "com.b", "com.a"};
+    const uint32_t image[] = {1};
+    const struct uuid uuid = suite_uuid(1);
+    struct slice_row *rows;
+    struct suite s;
+    size_t count;
+    suite_open(&s, "sqlite");
+    for (uint32_t i = 0; i < 3; i++) {
+        struct write_op *up = suite_upload(i, SUITE_NOW);
+        up->u.upload.bundle_id = apps[i];
+        up->u.upload.bound = true;
+        suite_apply_keep(&s, up);
+        struct write_op *op = suite_indexed(up->u.upload.id, image, 1, 1);
+        ((struct op_slice *)op->u.upload_state.slices)->installed = i != 1;
+        suite_apply(&s, op);
+        write_op_free(up);
+    }
+    run_sql(s.path, SHELVES_BEFORE_18 "PRAGMA user_version = 17");
+    suite_reopen(&s);
+    ck_assert_int_eq(read_symbol_files(s.reader, "com.c", &uuid, &s.arena, &rows, &count, &err),
+                     ERR_OK);
+    ck_assert_uint_eq(count, 3);
+    for (size_t i = 0; i < count; i++) {
+        bool others = strcmp(rows[i].bundle_id, "com.b") == 0;
+        ck_assert(!rows[i].bound && rows[i].indexed == !others && rows[i].lost == others);
+    }
+    ck_assert(rows[0].current);
     suite_close(&s);
 }
 END_TEST
@@ -834,6 +872,7 @@ int main(void)
     tcase_add_loop_test(tcase, counters_add_up_after_any_history, 0, 3);
     tcase_add_test(tcase, tallies_of_an_older_file_are_counted);
     tcase_add_test(tcase, places_of_an_older_file_find_their_app);
+    tcase_add_test(tcase, symbols_of_an_older_file_serve_all);
     tcase_add_test(tcase, damaged_cubes_are_done_without);
     tcase_add_loop_test(tcase, kill_minus_nine_loses_nothing_answered, 0, 3);
     tcase_add_test(tcase, findings_go_with_their_report);

@@ -9,7 +9,7 @@
 /* Covers: storage/op_usage.c storage/sqlite_write_usage.c storage/sqlite_split.c */
 /* Covers: storage/read_stack_weights.c storage/stack_weights.c */
 /* Covers: storage/read_symbols.c storage/read_config.c storage/read_quota.c */
-/* Covers: storage/read_apps.c */
+/* Covers: storage/read_apps.c storage/read_shelves.c */
 /* Covers: storage/storage_read_merges.c */
 /* Covers: storage/sqlite_life.c storage/read_life.c storage/read_alerts.c */
 /* Covers: storage/sqlite_write_alerts.c storage/stack_budget.c storage/sqlite_quota.c */

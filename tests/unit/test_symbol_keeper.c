@@ -659,7 +659,7 @@ START_TEST(an_object_that_gives_nothing_is_lost)
     ck_assert_uint_eq(r.op.slice_id, 0);
     ck_assert_uint_eq(r.op.lost_count, 1);
     bool present = true;
-    ck_assert_int_eq(read_symbols_present(rig.reader, &u, 1, &present, &err), ERR_OK);
+    ck_assert_int_eq(read_symbols_present(rig.reader, "", &u, 1, &present, &err), ERR_OK);
     ck_assert(!present);
     /* An index of another UUID is none. */
     add(2, 2, 4, true, false, script_of(3, 4, script), NOW);

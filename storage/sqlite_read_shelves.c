@@ -1,0 +1,69 @@
+/* Reads about shelves: where indexes lie, and whom they serve. */
+#include "storage/shelf.h"
+#include "storage/sqlite_read.h"
+
+static struct sql_value uuid_value(const struct uuid *u)
+{
+    return sql_blob(u->bytes, sizeof(u->bytes));
+}
+
+/* `st` is of one row at most, with one blob. */
+static enum err one_blob(struct sql_conn *c, sqlite3_stmt *st, void *ret, size_t size,
+                         bool *ret_row, struct error *err)
+{
+    *ret_row = false;
+    enum err rc = st ? sql_step(c, st, ret_row, err) : err->code;
+    if (rc || !*ret_row)
+        return rc;
+    sql_column_fixed(st, 0, ret, size);
+    sql_end(st);
+    return ERR_OK;
+}
+
+enum err sqlite_read_shelf(struct storage_reader *base, const char *own, const struct uuid *image,
+                           struct uuid *ret, struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(base)->conn;
+    uint8_t secret[SHA256_SIZE] = {0};
+    bool row = false;
+    enum err rc =
+        one_blob(c, sql_bind(c, SQL_SHELF_SECRET, NULL, 0, err), secret, sizeof(secret), &row, err);
+    if (rc)
+        return rc;
+    if (!row)
+        return error_set(err, ERR_FORMAT, "the database has lost the secret of its shelves");
+    *ret = shelf_of(secret, own, image);
+    return ERR_OK;
+}
+
+enum err sqlite_read_shelf_image(struct storage_reader *base, const struct uuid *shelf,
+                                 struct uuid *ret, struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(base)->conn;
+    bool row = false;
+    *ret = *shelf;
+    return one_blob(c, sql_start(c, SQL_SHELF_IMAGE, err, uuid_value(shelf)), ret, sizeof(*ret),
+                    &row, err);
+}
+
+enum err sqlite_read_shelf_for(struct storage_reader *base, const char *bundle_id,
+                               const struct uuid *image, struct uuid *ret, struct error *err)
+{
+    struct sql_conn *c = &sqlite_reader_of(base)->conn;
+    bool row = false;
+    sqlite3_stmt *st =
+        bundle_id ? sql_start(c, SQL_SHELF_FOR, err, uuid_value(image), sql_text(bundle_id))
+                  : sql_start(c, SQL_SHELF_FOR_ANY, err, uuid_value(image));
+    *ret = *image;
+    return one_blob(c, st, ret, sizeof(*ret), &row, err);
+}
+
+enum err sqlite_read_owns_shelves(struct storage_reader *base, const char *bundle_id, bool *ret,
+                                  struct error *err)
+{
+    int64_t found = 0;
+    enum err rc = sql_get(&sqlite_reader_of(base)->conn, SQL_SHELVES_OWNED, 0, &found, err,
+                          sql_text(bundle_id));
+    *ret = !rc && found != 0;
+    return rc;
+}
