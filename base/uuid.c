@@ -56,11 +56,6 @@ bool uuid_is_nil(const struct uuid *u)
     return memcmp(u, &nil, sizeof(nil)) == 0;
 }
 
-bool uuid_equal(const struct uuid *a, const struct uuid *b)
-{
-    return memcmp(a, b, sizeof(*a)) == 0;
-}
-
 int uuid_compare(const struct uuid *a, const struct uuid *b)
 {
     return memcmp(a, b, sizeof(*a));

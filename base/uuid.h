@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define UUID_TEXT_SIZE 37 /* "0285884D-3DE9-3051-B23A-63B48BF99F35" and its NUL */
 
@@ -27,7 +28,14 @@ bool uuid_parse(const char *text, size_t len, struct uuid *ret);
 /* Upper case with dashes. Returns `out`. */
 const char *uuid_format(const struct uuid *u, char out[UUID_TEXT_SIZE]);
 bool uuid_is_nil(const struct uuid *u);
-bool uuid_equal(const struct uuid *a, const struct uuid *b);
+/* Asked for each frame of each stack. */
+static inline bool uuid_equal(const struct uuid *a, const struct uuid *b)
+{
+    uint64_t x[2], y[2];
+    memcpy(x, a, sizeof(x));
+    memcpy(y, b, sizeof(y));
+    return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
+}
 int uuid_compare(const struct uuid *a, const struct uuid *b);
 /* From an ELF build-id (GNU note), see above; shorter ids are padded with zeros. */
 struct uuid uuid_from_build_id(const uint8_t *id, size_t len);

@@ -40,40 +40,59 @@ static const char *qualified_name(const struct key_options *options, const struc
     return options->linkage_key(f->mangled, buffer, size) ? buffer : NULL;
 }
 
-/* Whether the frame is a boundary; false in `ret_room` without memory. */
-static bool judge(const struct rules *rules, const struct key_options *options, uint32_t position,
-                  struct arena *arena, struct fated_frame *f, bool *ret_room)
+/* What the rules say of a frame, by its names; its key in the arena. False without memory. */
+static bool decide(const struct rules *rules, const struct key_options *options,
+                   const struct frame_place *place, struct arena *arena, struct frame_decision *ret)
 {
     char key[KEY_NAME_MAX];
     char qualified[KEY_NAME_MAX];
     char module[SWIFT_MODULE_MAX];
-    struct frame_decision d;
+    const struct frame *frame = place->frame;
     const struct frame_question q = {
-        .image = f->image,
-        .function = f->frame ? f->frame->function : NULL,
-        .qualified = qualified_name(options, f->frame, qualified, sizeof(qualified)),
-        .file = f->frame ? f->frame->file : NULL,
-        .module = f->frame && swift_module_of(f->frame->mangled, module) ? module : NULL,
-        .local = f->frame && f->frame->local,
-        .position = position,
-        .in_app = app_at_first(options, f),
+        .image = place->image,
+        .function = frame ? frame->function : NULL,
+        .qualified = qualified_name(options, frame, qualified, sizeof(qualified)),
+        .file = frame ? frame->file : NULL,
+        .module = frame && swift_module_of(frame->mangled, module) ? module : NULL,
+        .local = frame && frame->local,
+        .position = place->position,
+        .in_app = place->in_app,
     };
-    frame_decide(rules, options ? options->memo : NULL, &q, key, &d);
-    f->key = d.key_len > 0 ? arena_strndup(arena, d.key, d.key_len) : "";
-    f->named = d.named;
-    f->waiting = !d.named && f->raw->status == FRAME_NO_SYMBOLS;
-    f->in_app = d.in_app;
-    f->vendor = d.vendor;
-    f->drop = d.drop;
-    f->rule = d.rule;
-    f->plumbing = d.plumbing;
-    f->depth = d.depth;
-    f->group = d.group;
-    f->system_group = d.system_group;
-    f->category = d.category;
-    f->owner = d.owner;
-    *ret_room = f->key != NULL;
-    return d.boundary;
+    frame_decide(rules, options ? options->memo : NULL, &q, key, ret);
+    ret->key = ret->key_len > 0 ? arena_strndup(arena, ret->key, ret->key_len) : "";
+    return ret->key != NULL;
+}
+
+/* Whether the frame is a boundary; false in `ret_room` without memory. */
+static bool judge(const struct rules *rules, const struct key_options *options, uint32_t position,
+                  struct arena *arena, struct fated_frame *f, bool *ret_room)
+{
+    struct frame_memo *memo = options ? options->memo : NULL;
+    const struct frame_place place = {f->frame, f->image, position, app_at_first(options, f)};
+    const struct frame_decision *d = f->frame ? frame_memo_placed(memo, rules, &place) : NULL;
+    struct frame_decision decided;
+    *ret_room = d || decide(rules, options, &place, arena, &decided);
+    if (!*ret_room)
+        return false;
+    if (!d) {
+        d = &decided;
+        if (f->frame)
+            frame_memo_place(memo, rules, &place, arena, d);
+    }
+    f->key = d->key;
+    f->named = d->named;
+    f->waiting = !d->named && f->raw->status == FRAME_NO_SYMBOLS;
+    f->in_app = d->in_app;
+    f->vendor = d->vendor;
+    f->drop = d->drop;
+    f->rule = d->rule;
+    f->plumbing = d->plumbing;
+    f->depth = d->depth;
+    f->group = d->group;
+    f->system_group = d->system_group;
+    f->category = d->category;
+    f->owner = d->owner;
+    return d->boundary;
 }
 
 enum err frame_fates_of(const struct rules *rules, const struct key_options *options,

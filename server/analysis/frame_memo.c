@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/hash.h"
 #include "server/analysis/normalize.h"
 
@@ -13,8 +12,18 @@ struct memo_entry {
     struct frame_decision decision;
 };
 
+#define PLACES ((size_t)4096)
+
+struct placed {
+    uint64_t share; /* in which it was decided */
+    struct frame_place place;
+    const struct frame_decision *decision;
+};
+
 struct frame_memo {
     const struct rules *rules;
+    uint64_t share; /* 0: none yet */
+    struct placed places[PLACES];
     uint32_t position_cap;
     uint64_t seed; /* names come from strangers: they must not choose the slots */
     struct arena arena;
@@ -218,4 +227,50 @@ void frame_decide(const struct rules *rules, struct frame_memo *memo,
     }
     decide(rules, &q, key_buffer, ret);
     remember(memo, &memo->entries[i], hash, &q, ret);
+}
+
+/* --- by place --------------------------------------------------------------------------------- */
+
+void frame_memo_share(struct frame_memo *m)
+{
+    if (m)
+        m->share++;
+}
+
+static uint32_t capped(const struct frame_memo *m, uint32_t position)
+{
+    return position < m->position_cap ? position : m->position_cap;
+}
+
+static size_t place_of(const struct frame_memo *m, const struct frame_place *p)
+{
+    const uint64_t h = ((uint64_t)(uintptr_t)p->frame >> 4) + capped(m, p->position);
+    return (size_t)(h * 0x9e3779b97f4a7c15u >> 48) & (PLACES - 1);
+}
+
+const struct frame_decision *frame_memo_placed(const struct frame_memo *m,
+                                               const struct rules *rules,
+                                               const struct frame_place *place)
+{
+    if (!m || m->share == 0 || m->rules != rules)
+        return NULL;
+    const struct placed *p = &m->places[place_of(m, place)];
+    const bool same = p->share == m->share && p->place.frame == place->frame &&
+                      p->place.position == capped(m, place->position) &&
+                      p->place.in_app == place->in_app && same_text(p->place.image, place->image);
+    return same ? p->decision : NULL;
+}
+
+void frame_memo_place(struct frame_memo *m, const struct rules *rules,
+                      const struct frame_place *place, struct arena *arena,
+                      const struct frame_decision *d)
+{
+    if (!m || m->share == 0 || m->rules != rules)
+        return;
+    const struct frame_decision *kept = arena_memdup(arena, d, sizeof(*d));
+    if (!kept)
+        return;
+    struct placed *p = &m->places[place_of(m, place)];
+    *p = (struct placed){m->share, *place, kept};
+    p->place.position = capped(m, place->position);
 }

@@ -7,6 +7,9 @@
  * Invariants: holds at most `max_entries` frames and FRAME_MEMO_BYTES; when it is full it forgets
  * everything. Belongs to one rule set, which must outlive it.
  *
+ * Stacks that share an arena share frames in it: what was decided of such a frame is found by where it
+ * lies, without a look at its names (frame_memo_share).
+ *
  * Threads: one owner, each thread its own. Memory: frame_memo_new/frame_memo_free; answers are copied
  * out by frame_fates.
  */
@@ -17,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+#include "base/stack.h"
 #include "server/analysis/rules.h"
 #include "server/analysis/rules_match.h"
 
@@ -63,5 +68,25 @@ void frame_memo_free(struct frame_memo *m);
 void frame_decide(const struct rules *rules, struct frame_memo *memo,
                   const struct frame_question *question, char *key_buffer,
                   struct frame_decision *ret);
+
+/* Where a frame lies, and what else a decision depends on. */
+struct frame_place {
+    const struct frame *frame;
+    const char *image;
+    uint32_t position;
+    bool in_app; /* before rules */
+};
+
+/* From now on frames lie in another arena, until the next call; before the first one nothing is found
+ * by its place. The same `key_options` go with all of them. NULL will do. */
+void frame_memo_share(struct frame_memo *m);
+/* What was decided of the frame since; NULL: nothing that is remembered. It lives as long as the arena. */
+const struct frame_decision *frame_memo_placed(const struct frame_memo *m,
+                                               const struct rules *rules,
+                                               const struct frame_place *place);
+/* Keeps a copy of a decision, whose key is in the arena already. */
+void frame_memo_place(struct frame_memo *m, const struct rules *rules,
+                      const struct frame_place *place, struct arena *arena,
+                      const struct frame_decision *d);
 
 #endif

@@ -133,6 +133,55 @@ START_TEST(another_rule_set_is_not_answered_from_it)
 }
 END_TEST
 
+/* What lies in one place is one frame, as long as its arena lives. */
+START_TEST(frames_are_found_by_place)
+{
+    struct rules *rules = NULL, *others = NULL;
+    struct arena arena;
+    char image[] = "Shop";
+    const struct frame frames[2] = {{.function = "a"}, {.function = "b"}};
+    const struct frame_decision d = {.key = "a", .key_len = 1, .named = true};
+    const struct frame_place place = {&frames[0], image, 3, true};
+    ck_assert_int_eq(rules_new("drop=top position=0-2: a\n", 25, &rules, NULL), ERR_OK);
+    ck_assert_int_eq(rules_new("keep: f\n", 8, &others, NULL), ERR_OK);
+    struct frame_memo *memo = frame_memo_new(rules, 8);
+    arena_init(&arena, 1 << 16);
+    frame_memo_place(memo, rules, &place, &arena, &d);
+    ck_assert_ptr_null(frame_memo_placed(memo, rules, &place)); /* nobody said whose arena */
+    frame_memo_share(memo);
+    ck_assert_ptr_null(frame_memo_placed(memo, rules, &place));
+    frame_memo_place(memo, rules, &place, &arena, &d);
+    const struct frame_decision *found = frame_memo_placed(memo, rules, &place);
+    ck_assert_ptr_nonnull(found);
+    ck_assert_str_eq(found->key, "a");
+    ck_assert(found->named);
+    struct frame_place other = place;
+    other.image = "Shop";
+    other.position = 9; /* no rule tells it from 3 */
+    ck_assert_ptr_eq(frame_memo_placed(memo, rules, &other), found);
+    other.position = 2;
+    ck_assert_ptr_null(frame_memo_placed(memo, rules, &other));
+    other = place;
+    other.image = "Feed";
+    ck_assert_ptr_null(frame_memo_placed(memo, rules, &other));
+    other = place;
+    other.in_app = false;
+    ck_assert_ptr_null(frame_memo_placed(memo, rules, &other));
+    other = place;
+    other.frame = &frames[1];
+    ck_assert_ptr_null(frame_memo_placed(memo, rules, &other));
+    ck_assert_ptr_null(frame_memo_placed(memo, others, &place));
+    ck_assert_ptr_null(frame_memo_placed(NULL, rules, &place));
+    frame_memo_share(memo);
+    ck_assert_ptr_null(frame_memo_placed(memo, rules, &place));
+    frame_memo_share(NULL);
+    frame_memo_free(memo);
+    arena_done(&arena);
+    rules_free(rules);
+    rules_free(others);
+}
+END_TEST
+
 START_TEST(verdicts_are_the_same)
 {
     static const char TEXT[] =
@@ -162,5 +211,6 @@ START_TEST(verdicts_are_the_same)
 }
 END_TEST
 
-UNIT_MAIN("frame_memo", with_and_without_are_the_same, positions_that_a_rule_tells_apart,
-          a_full_memo_starts_again, another_rule_set_is_not_answered_from_it, verdicts_are_the_same)
+UNIT_MAIN("frame_memo", frames_are_found_by_place, with_and_without_are_the_same,
+          positions_that_a_rule_tells_apart, a_full_memo_starts_again,
+          another_rule_set_is_not_answered_from_it, verdicts_are_the_same)
