@@ -75,25 +75,6 @@ static enum err put_frame(const struct resolved_frame *r, const struct frame *f,
     return rc;
 }
 
-/* The name that was asked for last: images come in runs. */
-struct last_name {
-    const char *text; /* NULL: none yet */
-    int64_t id;
-};
-
-static enum err put_image_name(const char *name, struct last_name *last, frames_name_id *name_id,
-                               void *ctx, struct buf *out, struct error *err)
-{
-    if (!last->text || (last->text != name && strcmp(last->text, name) != 0)) {
-        enum err rc = name_id(ctx, name, &last->id, err);
-        if (rc)
-            return rc;
-        last->text = name;
-    }
-    buf_uleb(out, (uint64_t)last->id);
-    return ERR_OK;
-}
-
 static enum err put_frames(const struct resolved_frame *r, frames_name_id *name_id, void *ctx,
                            struct buf *out, struct error *err)
 {
@@ -127,8 +108,24 @@ struct encoder {
     frames_name_id *name_id;
     void *ctx;
     struct frames_memo *memo;
-    struct last_name image;
+    struct image_name last; /* without a memo: images come in runs */
 };
+
+static enum err put_image_name(const struct resolved_frame *r, struct encoder *e, struct buf *out,
+                               struct error *err)
+{
+    struct image_name *known =
+        e->memo ? &e->memo->images[r->image.bytes[0] % FRAMES_MEMO_IMAGES] : &e->last;
+    const char *name = r->image_name;
+    if (!known->text || (known->text != name && strcmp(known->text, name) != 0)) {
+        enum err rc = e->name_id(e->ctx, name, &known->id, err);
+        known->text = rc ? NULL : name;
+        if (rc)
+            return rc;
+    }
+    buf_uleb(out, (uint64_t)known->id);
+    return ERR_OK;
+}
 
 static enum err put_raw_frame(const struct resolved_frame *r, struct encoder *e, struct buf *out,
                               struct error *err)
@@ -138,9 +135,7 @@ static enum err put_raw_frame(const struct resolved_frame *r, struct encoder *e,
                           (r->in_app ? RAW_IN_APP : 0) | (r->has_index ? RAW_HAS_INDEX : 0) |
                           (r->image_name ? RAW_NAMED_IMAGE : 0) | (placed ? RAW_PLACED : 0) |
                           (r->has_function_offset ? RAW_FUNCTION : 0)));
-    enum err rc = r->image_name
-                      ? put_image_name(r->image_name, &e->image, e->name_id, e->ctx, out, err)
-                      : ERR_OK;
+    enum err rc = r->image_name ? put_image_name(r, e, out, err) : ERR_OK;
     if (rc)
         return rc;
     if (placed) {

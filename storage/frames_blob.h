@@ -24,11 +24,17 @@ typedef enum err frames_name_id(void *ctx, const char *name, int64_t *ret, struc
 /* The name of a number, in an arena of the caller; never NULL on ERR_OK. */
 typedef enum err frames_name_text(void *ctx, int64_t id, const char **ret, struct error *err);
 
-/* What frames were encoded to, by where they lie: the stacks of one op share them. All zeros: empty.
- * While it is in use the frames do not change, nor do their addresses become those of others. */
-#define FRAMES_MEMO       8192
-#define FRAMES_MEMO_BYTES 23
+/* What frames were encoded to, by where they lie: the stacks of one op share them; and numbers of
+ * names of images. All zeros: empty. While it is in use frames and names do not change, nor do their
+ * addresses become those of others. */
+#define FRAMES_MEMO        8192
+#define FRAMES_MEMO_BYTES  23
+#define FRAMES_MEMO_IMAGES 64
 struct frames_memo {
+    struct image_name {
+        const char *text; /* NULL: none yet */
+        int64_t id;
+    } images[FRAMES_MEMO_IMAGES];
     const struct frame *frames[FRAMES_MEMO];
     struct {
         uint8_t len;

@@ -26,6 +26,7 @@ struct op_state {
     struct frames_memo *frames;
     int64_t *left; /* clusters that stacks left */
     size_t left_count;
+    int64_t wanted_from, wanted;  /* between them no stack has samples or threads */
     int64_t overlay_app, overlay; /* the version of this app's; 0: of none yet */
 };
 
@@ -246,17 +247,19 @@ static enum err move(struct sqlite_storage *s, struct op_state *o, const struct 
 }
 
 /* Findings of reports with samples or threads of this stack are to be made anew. */
-static enum err findings_due(struct sqlite_storage *s, const struct op_resolution *r, bool *ret_due,
-                             struct error *err)
+static enum err findings_due(struct sqlite_storage *s, struct op_state *o,
+                             const struct op_resolution *r, bool *ret_due, struct error *err)
 {
-    const struct sql_value id = sql_int((int64_t)r->stack_id);
-    int64_t wanted = 0;
-    enum err rc = sql_get(&s->conn, SQL_FINDING_STACK_WANTED, 0, &wanted, err, id);
-    if (!rc && wanted) {
-        *ret_due = true;
-        rc = sql_run(&s->conn, SQL_FINDING_STACK_DUE, err, id);
+    const int64_t id = (int64_t)r->stack_id;
+    enum err rc = ERR_OK;
+    if (id < o->wanted_from || id > o->wanted) {
+        rc = sql_get(&s->conn, SQL_FINDING_STACK_WANTED, INT64_MAX, &o->wanted, err, sql_int(id));
+        o->wanted_from = id;
     }
-    return rc;
+    if (rc || id != o->wanted)
+        return rc;
+    *ret_due = true;
+    return sql_run(&s->conn, SQL_FINDING_STACK_DUE, err, sql_int(id));
 }
 
 static enum err resolve(struct sqlite_storage *s, struct op_resolution *r, struct op_resolutions *o,
@@ -287,7 +290,7 @@ static enum err resolve(struct sqlite_storage *s, struct op_resolution *r, struc
     if (rc)
         return rc;
     r->applied = true;
-    return findings_due(s, r, &o->findings_due, err);
+    return findings_due(s, state, r, &o->findings_due, err);
 }
 
 enum err sqlite_write_resolutions(struct sqlite_storage *s, struct write_op *op, struct error *err)
@@ -345,7 +348,7 @@ static enum err rekey(struct sqlite_storage *s, struct op_rekey *o, struct op_re
         return rc;
     r->applied = true;
     o->changed += facts.cluster_id != cluster.id || !same_part;
-    return !same_part || r->stack ? findings_due(s, r, &o->findings_due, err) : ERR_OK;
+    return !same_part || r->stack ? findings_due(s, state, r, &o->findings_due, err) : ERR_OK;
 }
 
 enum err sqlite_write_rekey(struct sqlite_storage *s, struct write_op *op, struct error *err)

@@ -7,10 +7,10 @@ INSERT INTO findings_due (report_id, generation) VALUES (?1, 1)
 ON CONFLICT (report_id) DO UPDATE SET generation = generation + 1;
 
 -- A stack that samples or threads of reports refer to has new frames.
--- Apart from finding_stack_due, which is seldom needed: a statement that writes costs more.
+-- The first one from there on that they do: few do, and the next ones need not be asked for.
 -- name: finding_stack_wanted
-SELECT EXISTS (SELECT 1 FROM samples WHERE stack_id = ?1)
-    OR EXISTS (SELECT 1 FROM threads WHERE stack_id = ?1);
+SELECT min(id) FROM (SELECT min(stack_id) AS id FROM samples WHERE stack_id >= ?1
+    UNION ALL SELECT min(stack_id) FROM threads WHERE stack_id >= ?1);
 
 -- name: finding_stack_due
 INSERT INTO findings_stacks (stack_id, after_id) VALUES (?1, 0)

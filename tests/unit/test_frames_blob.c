@@ -126,6 +126,14 @@ START_TEST(a_memo_changes_no_byte)
     ck_assert_int_eq(frames_blob_encode(&s, name_id, NULL, &memo, &out, &err), ERR_OK);
     ck_assert_uint_eq(out.len, plain.len);
     ck_assert_mem_eq(out.data, plain.data, plain.len);
+    /* Nor is an image's name taken for that of another one of its place. */
+    frames[0].image_name = "Another";
+    buf_clear(&plain);
+    buf_clear(&out);
+    ck_assert_int_eq(frames_blob_encode(&s, name_id, NULL, NULL, &plain, &err), ERR_OK);
+    ck_assert_int_eq(frames_blob_encode(&s, name_id, NULL, &memo, &out, &err), ERR_OK);
+    ck_assert_uint_eq(out.len, plain.len);
+    ck_assert_mem_eq(out.data, plain.data, plain.len);
     buf_done(&plain);
     buf_done(&out);
 }
