@@ -6,11 +6,12 @@
  * that are logs: what is written to one gathers in memory while it goes on where it ended, and goes
  * to the file in pieces.
  *
- * Invariants: all of it is with the system before the frame that commits, before a sync, and before
- * anything else is asked of the file; from that frame on nothing gathers until the next transaction
- * begins. So another connection, which reads no further than the last commit, finds what it looks
- * for, and a sync is one of everything. A piece that cannot be written fails the call that was to
- * write it.
+ * Invariants: bytes gather from when the connection has the lock to write until the frame that
+ * commits, and not where it takes no locks. All of it is with the system before that frame, before a
+ * sync, and before anything is read. So another connection, which reads no further than the last
+ * commit, finds what it looks for, and a sync is one of everything. What gathered goes when the lock
+ * does: after a ROLLBACK others write in its place. A piece that cannot be written fails that call and
+ * all others until then: SQLite believes that the pages of earlier calls are in the log.
  *
  * Threads: as SQLite's files: one at a time each. Memory: SQLITE_LOG_PIECE a log that is written to.
  */

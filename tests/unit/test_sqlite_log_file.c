@@ -1,8 +1,8 @@
 /* Covers: storage/sqlite_log_file.c */
 #include "storage/sqlite_log_file.h"
 
+#include <limits.h>
 #include <sqlite3.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,12 +14,23 @@
 static sqlite3_io_methods counted;
 static const sqlite3_io_methods *plain;
 static int writes;
-static bool refuses;
+static int refusals; /* so many writes are refused */
 
 static int count_write(sqlite3_file *file, const void *data, int len, sqlite3_int64 at)
 {
     writes++;
-    return refuses ? SQLITE_FULL : plain->xWrite(file, data, len, at);
+    if (refusals == 0)
+        return plain->xWrite(file, data, len, at);
+    refusals--;
+    return SQLITE_FULL;
+}
+
+/* Nobody cuts the power. */
+static int no_sync(sqlite3_file *file, int flags)
+{
+    (void)file;
+    (void)flags;
+    return SQLITE_OK;
 }
 
 static int open_counted(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags,
@@ -31,6 +42,7 @@ static int open_counted(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f
         plain = file->pMethods;
         counted = *plain;
         counted.xWrite = count_write;
+        counted.xSync = no_sync;
         file->pMethods = &counted;
     }
     return rc;
@@ -76,22 +88,36 @@ static int64_t number(sqlite3 *on, const char *sql)
     return n;
 }
 
-static void setup(const char *synchronous)
+static void is_sound(sqlite3 *on)
 {
-    char sql[100];
+    ck_assert_int_eq(number(on, "SELECT count(*) FROM pragma_integrity_check "
+                                "WHERE integrity_check = 'ok'"),
+                     1);
+}
+
+static void setup_at(const char *synchronous, const char *options)
+{
+    char sql[100], uri[500];
     count_logs();
-    refuses = false;
+    refusals = 0;
     dir = temp_dir_new();
     snprintf(path, sizeof(path), "%s/test.db", dir);
+    snprintf(uri, sizeof(uri), "file:%s%s", path, options);
     ck_assert_ptr_nonnull(sqlite_log_vfs());
-    ck_assert_int_eq(
-        sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, sqlite_log_vfs()),
-        SQLITE_OK);
+    ck_assert_int_eq(sqlite3_open_v2(uri, &db,
+                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI,
+                                     sqlite_log_vfs()),
+                     SQLITE_OK);
     snprintf(sql, sizeof(sql), "PRAGMA page_size = 2048; PRAGMA synchronous = %s", synchronous);
     must(db, sql);
     must(db, "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;"
              "CREATE TABLE t (id INTEGER PRIMARY KEY, data BLOB)");
     ck_assert_int_eq(sqlite3_open_v2(path, &other, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+}
+
+static void setup(const char *synchronous)
+{
+    setup_at(synchronous, "");
 }
 
 static void teardown(void)
@@ -129,9 +155,7 @@ static void see_commits(const char *synchronous)
     }
     must(db, thousand);
     ck_assert_int_eq(number(other, sums), number(db, sums));
-    ck_assert_int_eq(number(other, "SELECT count(*) FROM pragma_integrity_check "
-                                   "WHERE integrity_check = 'ok'"),
-                     1);
+    is_sound(other);
     teardown();
 }
 
@@ -154,9 +178,7 @@ static void write_twice(const char *synchronous)
                  "UPDATE t SET data = randomblob(1450) WHERE id % 5 = 0;"
                  "UPDATE t SET data = randomblob(1300) WHERE id % 3 = 0; COMMIT");
         ck_assert_int_eq(number(other, sums), number(db, sums));
-        ck_assert_int_eq(number(other, "SELECT count(*) FROM pragma_integrity_check "
-                                       "WHERE integrity_check = 'ok'"),
-                         1);
+        is_sound(other);
         if (i == 2)
             must(other, "PRAGMA wal_checkpoint(TRUNCATE)");
     }
@@ -203,9 +225,9 @@ static void fill_disk(const char *synchronous)
 {
     setup(synchronous);
     must(db, "INSERT INTO t (data) VALUES (x'01')");
-    refuses = true;
+    refusals = INT_MAX;
     ck_assert_int_eq(run(db, thousand), SQLITE_FULL);
-    refuses = false;
+    refusals = 0;
     ck_assert_int_eq(number(db, "SELECT count(*) FROM t"), 1);
     ck_assert_int_eq(number(other, "SELECT count(*) FROM t"), 1);
     must(db, thousand);
@@ -220,5 +242,69 @@ START_TEST(a_full_disk_fails_the_commit)
 }
 END_TEST
 
-UNIT_MAIN("sqlite_log_file", a_commit_is_few_writes, others_see_what_was_committed,
+/* Pages of a transaction that was given up do not come after those of another writer. */
+START_TEST(what_was_rolled_back_is_gone)
+{
+    setup("NORMAL");
+    must(db, "PRAGMA cache_size = 10");
+    must(other, "PRAGMA cache_size = 10");
+    for (int i = 1; i <= 5; i++) {
+        must(db, "BEGIN");
+        must(db, thousand);
+        must(db, "ROLLBACK");
+        must(other, "INSERT INTO t (data) WITH RECURSIVE n (i) AS "
+                    "(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)"
+                    "SELECT zeroblob(i % 1000) FROM n");
+        ck_assert_int_eq(number(db, "SELECT count(*) FROM t"), 3000 * i);
+        ck_assert_int_eq(number(db, sums), number(other, sums));
+        is_sound(db);
+        is_sound(other);
+    }
+    teardown();
+}
+END_TEST
+
+/* A disk that is full while pages are looked for: a later statement must not commit without what an
+ * earlier one wrote. */
+START_TEST(a_lost_piece_fails_the_transaction)
+{
+    setup("NORMAL");
+    must(db, "CREATE TABLE u (id INTEGER PRIMARY KEY, data BLOB NOT NULL UNIQUE)");
+    must(db,
+         "CREATE TABLE v AS SELECT randomblob(1500) AS data FROM pragma_function_list LIMIT 50");
+    must(db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA cache_size = 10; BEGIN");
+    must(db, thousand);
+    must(db, "SELECT sum(length(data)) FROM v"); /* for their pages those of t leave the memory */
+    must(db, "SAVEPOINT s");
+    refusals = 1;
+    ck_assert_int_eq(run(db, "INSERT INTO u (data) SELECT data FROM t"), SQLITE_FULL);
+    ck_assert_int_ne(run(db, "ROLLBACK TO s; COMMIT"), SQLITE_OK);
+    if (!sqlite3_get_autocommit(db))
+        must(db, "ROLLBACK");
+    ck_assert_int_eq(number(other, "SELECT count(*) FROM t"), 0);
+    is_sound(other);
+    must(db, thousand);
+    ck_assert_int_eq(number(other, "SELECT count(*) FROM t"), 1000);
+    is_sound(other);
+    teardown();
+}
+END_TEST
+
+/* A disk that may lose what is beside a write: the last page is repeated up to the end of a sector, and
+ * parts of it are as long as the header of a frame. */
+START_TEST(padded_commits_are_whole)
+{
+    setup_at("FULL", "?psow=0");
+    must(db, "INSERT INTO t (data) VALUES (zeroblob(1900))");
+    for (int i = 0; i < 3000; i++) {
+        must(db, "UPDATE t SET data = zeroblob(length(data) - (id + length(data)) % 2 * 2 + 1)");
+        ck_assert_int_eq(number(other, sums), number(db, sums));
+    }
+    is_sound(other);
+    teardown();
+}
+END_TEST
+
+UNIT_MAIN("sqlite_log_file", what_was_rolled_back_is_gone, a_lost_piece_fails_the_transaction,
+          padded_commits_are_whole, a_commit_is_few_writes, others_see_what_was_committed,
           pages_are_written_twice, a_log_is_found_by_who_comes_later, a_full_disk_fails_the_commit)
