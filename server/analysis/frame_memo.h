@@ -78,7 +78,7 @@ struct frame_place {
 };
 
 /* From now on frames lie in another arena, until the next call; before the first one nothing is found
- * by its place. The same `key_options` go with all of them. NULL will do. */
+ * by its place. The same `linkage_key` goes with all of them. NULL will do. */
 void frame_memo_share(struct frame_memo *m);
 /* What was decided of the frame since; NULL: nothing that is remembered. It lives as long as the arena. */
 const struct frame_decision *frame_memo_placed(const struct frame_memo *m,

@@ -32,13 +32,13 @@ static void teardown(void)
     rig_stop(&rig);
 }
 
-/* A report of one frame in Shop; `damaged`: its stack's bytes are no stack. */
-static void add_report(const char *id, uint64_t offset, bool damaged)
+/* A report of one frame in an image Shop; `damaged`: its stack's bytes are no stack. */
+static void add_report_of(const struct uuid *build, const char *id, uint64_t offset, bool damaged)
 {
     const struct raw_frame frame = {
-        .image = shop, .offset = offset, .image_kind = IMAGE_UUID, .kind = FRAME_LEAF};
+        .image = *build, .offset = offset, .image_kind = IMAGE_UUID, .kind = FRAME_LEAF};
     const struct op_image image = {
-        .id = shop, .kind = IMAGE_UUID, .class = IMAGE_CLASS_APP, .name = "Shop"};
+        .id = *build, .kind = IMAGE_UUID, .class = IMAGE_CLASS_APP, .name = "Shop"};
     struct write_op *op = ops_report(APP, id, &frame, 1, &image, 1);
     if (damaged) {
         op->u.batches.items[0].stacks[0].raw = "\xff\xff\xff damaged";
@@ -47,8 +47,14 @@ static void add_report(const char *id, uint64_t offset, bool damaged)
     rig_apply(&rig, op);
 }
 
-/* All that is pending, as one piece. */
-static struct resolver_piece resolve(const struct stand_in *stand_ins, size_t stand_in_count)
+static void add_report(const char *id, uint64_t offset, bool damaged)
+{
+    add_report_of(&shop, id, offset, damaged);
+}
+
+/* What is pending from the `first` on, as one piece of at most `limit`. */
+static struct resolver_piece resolve_some(size_t first, size_t limit,
+                                          const struct stand_in *stand_ins, size_t stand_in_count)
 {
     struct error err;
     struct pending_stack *stacks = NULL;
@@ -58,12 +64,19 @@ static struct resolver_piece resolve(const struct stand_in *stand_ins, size_t st
     arena_reset(&rig.arena);
     ck_assert_int_eq(read_pending(rig.reader, 0, 100, &rig.arena, &stacks, &piece.count, &err),
                      ERR_OK);
-    piece.stacks = stacks;
+    ck_assert_uint_gt(piece.count, first);
+    piece.stacks = stacks + first;
+    piece.count = piece.count - first < limit ? piece.count - first : limit;
     resolver_worker_piece(worker, &grounds, &piece);
     ck_assert_ptr_nonnull(piece.op);
     ck_assert(!piece.incomplete && !piece.starved);
     ck_assert_uint_eq(piece.op->u.resolutions.count, piece.count);
     return piece;
+}
+
+static struct resolver_piece resolve(const struct stand_in *stand_ins, size_t stand_in_count)
+{
+    return resolve_some(0, SIZE_MAX, stand_ins, stand_in_count);
 }
 
 START_TEST(a_piece_becomes_one_op)
@@ -91,6 +104,31 @@ START_TEST(a_piece_becomes_one_op)
     resolver_worker_stats(worker, &stats);
     ck_assert_uint_eq(stats.frames, 2);
     write_op_free(piece.op);
+    teardown();
+}
+END_TEST
+
+/* Frames of another op may lie where those of the one before lay. */
+START_TEST(an_op_remembers_nothing_of_another)
+{
+    uint8_t keys[2][PART_KEY_SIZE];
+    setup();
+    struct uuid later = shop;
+    later.bytes[15]++;
+    rig_put_index(&rig, &shop, "shop_load");
+    rig_put_index(&rig, &later, "shop_save");
+    add_report_of(&shop, "r1", 0x1000, false);
+    add_report_of(&later, "r2", 0x1000, false);
+    for (size_t i = 0; i < 8; i++) {
+        struct resolver_piece piece = resolve_some(i % 2, 1, NULL, 0);
+        const struct op_resolution *r = &piece.op->u.resolutions.items[0];
+        ck_assert_str_eq(r->function, i % 2 ? "shop_save" : "shop_load");
+        if (i < 2)
+            memcpy(keys[i], r->key, sizeof(keys[i]));
+        ck_assert_mem_eq(r->key, keys[i % 2], sizeof(keys[0]));
+        write_op_free(piece.op);
+    }
+    ck_assert_mem_ne(keys[0], keys[1], sizeof(keys[0]));
     teardown();
 }
 END_TEST
@@ -138,5 +176,5 @@ START_TEST(a_pass_has_rules_of_its_own)
 }
 END_TEST
 
-UNIT_MAIN("resolver_worker", a_piece_becomes_one_op, a_stand_in_is_of_the_grounds,
-          a_pass_has_rules_of_its_own)
+UNIT_MAIN("resolver_worker", a_piece_becomes_one_op, an_op_remembers_nothing_of_another,
+          a_stand_in_is_of_the_grounds, a_pass_has_rules_of_its_own)
