@@ -127,16 +127,20 @@ static enum err copy_home(struct sqlite_storage *s, bool truncate, int64_t *ret_
 {
     int pages = 0;
     int done = 0;
+    int64_t before = atomic_load(&s->wal_pages);
     int rc = sqlite3_wal_checkpoint_v2(
         s->checkpoint_conn.db, NULL,
         truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &pages, &done);
     /* A reader or the writer is in the way of the truncation: the pages are copied all the same. */
     if (rc && (rc & 0xff) != SQLITE_BUSY)
         return sql_error(&s->checkpoint_conn, rc, "checkpoint", err);
-    /* Copied whole, the log begins anew with the next commit. -1: nobody could look. */
-    *ret_left = pages < 0 ? atomic_load(&s->wal_pages) : pages > done ? pages : 0;
-    if (*ret_left == 0)
+    /* Copied whole, the log begins anew with the next commit; one that came meanwhile goes on with it.
+     * Nobody commits while it is truncated. -1: nobody could look. */
+    if (truncate && rc == SQLITE_OK)
         atomic_store(&s->wal_pages, 0);
+    else if (pages == done && pages >= 0)
+        (void)atomic_compare_exchange_strong(&s->wal_pages, &before, 0);
+    *ret_left = pages > done ? pages : atomic_load(&s->wal_pages);
     return ERR_OK;
 }
 

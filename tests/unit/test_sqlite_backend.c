@@ -513,8 +513,8 @@ START_TEST(large_ops_can_be_taken_back)
 {
     static const char *const steps[] = {
         "CREATE TABLE t (id INTEGER PRIMARY KEY, data BLOB)",
-        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000) "
-        "INSERT INTO t SELECT i, zeroblob(3000) FROM n",
+        ("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000) "
+         "INSERT INTO t SELECT i, zeroblob(3000) FROM n"),
         "BEGIN; SAVEPOINT op; UPDATE t SET data = zeroblob(2999)",
         "ROLLBACK TO op; UPDATE t SET data = zeroblob(2998); RELEASE op; COMMIT",
     };
@@ -782,6 +782,68 @@ START_TEST(the_log_is_checkpointed)
 }
 END_TEST
 
+/* --- a VFS in which something happens while a checkpoint syncs the database ------------------- */
+
+static sqlite3_io_methods watched;
+static const sqlite3_io_methods *plain;
+static struct suite *commits_at_sync; /* once; NULL: nobody */
+
+static int sync_late(sqlite3_file *file, int flags)
+{
+    struct suite *s = commits_at_sync;
+    commits_at_sync = NULL;
+    if (s)
+        post(s, 1000);
+    return plain->xSync(file, flags);
+}
+
+static int open_watched(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags,
+                        int *ret_flags)
+{
+    sqlite3_vfs *system = vfs->pAppData;
+    int rc = system->xOpen(system, name, file, flags, ret_flags);
+    if (rc == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_DB)) {
+        plain = file->pMethods;
+        watched = *plain;
+        watched.xSync = sync_late;
+        file->pMethods = &watched;
+    }
+    return rc;
+}
+
+static void watch_syncs(void)
+{
+    static sqlite3_vfs vfs;
+    sqlite3_vfs *system = sqlite3_vfs_find(NULL);
+    vfs = *system;
+    vfs.pNext = NULL;
+    vfs.zName = "watching";
+    vfs.pAppData = system;
+    vfs.xOpen = open_watched;
+    sqlite3_vfs_register(&vfs, 1);
+}
+
+/* What is committed while the rest is copied is in the log still, and is said to be. */
+START_TEST(a_commit_beside_a_checkpoint_is_left)
+{
+    struct suite s;
+    uint64_t wal = 0;
+    suite_open(&s, "sqlite");
+    post(&s, 1);
+    commits_at_sync = &s;
+    ck_assert_int_eq(storage_checkpoint(s.storage, false, &wal, &err), ERR_OK);
+    ck_assert_ptr_null(commits_at_sync);
+    ck_assert_uint_gt(wal, 0);
+    ck_assert_uint_eq(storage_wal_bytes(s.storage), wal);
+    ck_assert_int_eq(storage_checkpoint(s.storage, false, &wal, &err), ERR_OK);
+    ck_assert_uint_eq(wal, 0);
+    ck_assert_uint_eq(storage_wal_bytes(s.storage), 0);
+    suite_close(&s);
+}
+END_TEST
+
+/* ---------------------------------------------------------------------------------------------- */
+
 /* Another program empties the log in order: nothing is lost, it goes on. */
 START_TEST(the_log_is_emptied_by_another)
 {
@@ -882,6 +944,7 @@ int main(void)
     Suite *suite = suite_create("sqlite_backend");
     TCase *tcase = tcase_create("sqlite_backend");
     tcase_set_timeout(tcase, 60);
+    watch_syncs();
     tcase_add_loop_test(tcase, counters_add_up_after_any_history, 0, 3);
     tcase_add_test(tcase, tallies_of_an_older_file_are_counted);
     tcase_add_test(tcase, places_of_an_older_file_find_their_app);
@@ -896,6 +959,7 @@ int main(void)
     tcase_add_test(tcase, another_writer_is_waited_for);
     tcase_add_test(tcase, ids_of_days_that_are_over_are_learnt_at_once);
     tcase_add_test(tcase, the_log_is_checkpointed);
+    tcase_add_test(tcase, a_commit_beside_a_checkpoint_is_left);
     tcase_add_test(tcase, the_log_is_emptied_by_another);
     tcase_add_test(tcase, files_under_the_hand_of_somebody);
     tcase_add_test(tcase, a_long_query_is_stopped);
