@@ -115,6 +115,8 @@ def check_file(d, expired=False):
     try:
         assert base.execute('PRAGMA integrity_check').fetchall() == [('ok',)]
         assert base.execute('PRAGMA foreign_key_check').fetchall() == []
+        assert base.execute('SELECT id FROM stacks WHERE cluster_id IS NOT NULL '
+                            'AND cluster_id NOT IN (SELECT id FROM clusters)').fetchall() == []
         for name, query in SUMS.items():
             if expired and name in ('reports of a stack', 'ids of reports'):
                 continue

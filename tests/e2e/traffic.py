@@ -138,6 +138,8 @@ def check_database(daemon):
     try:
         assert base.execute('PRAGMA integrity_check').fetchall() == [('ok',)]
         assert base.execute('PRAGMA foreign_key_check').fetchall() == []
+        assert base.execute('SELECT id FROM stacks WHERE cluster_id IS NOT NULL '
+                            'AND cluster_id NOT IN (SELECT id FROM clusters)').fetchall() == []
     finally:
         base.close()
 

@@ -43,6 +43,8 @@ static void check_whole(const char *path)
 {
     static const char *const zeros[] = {
         "SELECT count(*) FROM pragma_foreign_key_check",
+        "SELECT count(*) FROM stacks WHERE cluster_id IS NOT NULL AND cluster_id NOT IN (SELECT "
+        "id FROM clusters)",
         "SELECT count(*) FROM stacks s WHERE (s.count, s.weighted, s.stall_ms) IS NOT (SELECT "
         "coalesce(sum(count), 0), coalesce(sum(weighted), 0), coalesce(sum(stall_ms), 0) FROM "
         "counters c WHERE c.stack_id = s.id)",
