@@ -52,6 +52,10 @@ void mem_shelf_end(struct mem_state *s, const struct uuid *shelf)
         if (uuid_equal(&s->turn_backs[i].row.uuid, shelf))
             return;
     }
+    for (size_t i = 0; i < s->layouts_count; i++) {
+        if (uuid_equal(&s->layouts[i].row.uuid, shelf))
+            return;
+    }
     for (size_t i = s->shelves_count; i > 0; i--) {
         if (uuid_equal(&s->shelves[i - 1].shelf, shelf))
             mem_remove(s, shelves, i - 1);

@@ -462,7 +462,7 @@ const struct uuid *mem_shelf_image(const struct mem_state *s, const struct uuid 
 bool mem_shelf_serves(const struct mem_state *s, const struct uuid *shelf, const char *bundle_id);
 enum err mem_shelf_note(struct mem_storage *m, const struct uuid *shelf, const struct uuid *image,
                         const char *bundle_id, struct error *err);
-/* Nothing lies there any more, and nobody has to be told. */
+/* Where nothing lies there any more, nobody has to be told, and no place is known from it. */
 void mem_shelf_end(struct mem_state *s, const struct uuid *shelf);
 /* The slice in use of an image for an app (`any`: for whichever), or NULL. */
 const struct mem_slice *mem_serving_slice(const struct mem_state *s, const char *bundle_id,

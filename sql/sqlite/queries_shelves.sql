@@ -21,11 +21,13 @@
 INSERT INTO own_shelves (shelf, image, bundle_id) SELECT ?1, ?2, bundle_id FROM uploads WHERE id = ?3
 ON CONFLICT DO NOTHING;
 
--- Nothing lies there any more, and nobody has to be told.
+-- Nothing lies there any more, nobody has to be told, and no place of the image is known from it: that
+-- one stays the app's, as the place of what serves all stays.
 -- name: shelf_end
 DELETE FROM own_shelves WHERE shelf = ?1 AND NOT EXISTS (SELECT 1 FROM slices WHERE uuid = ?1)
     AND NOT EXISTS (SELECT 1 FROM refits WHERE uuid = ?1)
-    AND NOT EXISTS (SELECT 1 FROM turn_backs WHERE uuid = ?1);
+    AND NOT EXISTS (SELECT 1 FROM turn_backs WHERE uuid = ?1)
+    AND NOT EXISTS (SELECT 1 FROM layouts WHERE uuid = ?1);
 
 -- name: shelf_refit
 INSERT INTO refits (uuid, deleted)

@@ -170,6 +170,28 @@ static size_t members_of(struct suite *s, const char *bundle_id, uint64_t *ret_v
     return count;
 }
 
+/* An app's own indexes of an image go, its stacks are turned back, and nothing waits any more. */
+static void take_away(struct suite *s, uint32_t n)
+{
+    const struct uuid shelf = suite_uuid(SUITE_SHELF_OF(n));
+    struct write_op *op = write_op_new(WRITE_SYMBOL_DELETE, 4096);
+    op->u.symbol_delete.uuid = shelf;
+    suite_apply(s, op);
+    op = write_op_new(WRITE_REFITTED, 4096);
+    op->u.refitted = (struct op_refitted){.uuid = shelf, .all_users = true};
+    suite_apply(s, op);
+    bool more = true;
+    for (uint64_t after_id = 0; more;) {
+        op = write_op_new(WRITE_REPEND, 4096);
+        op->u.repend = (struct op_repend){
+            .uuid = shelf, .all_users = true, .settles = true, .after_id = after_id};
+        suite_apply_keep(s, op);
+        more = op->u.repend.more;
+        after_id = op->u.repend.after_id;
+        write_op_free(op);
+    }
+}
+
 void suite_own_places_count_for_their_app(struct suite *s)
 {
     static const char *const apps[] = {SUITE_APP, OTHER_APP};
@@ -201,6 +223,33 @@ void suite_own_places_count_for_their_app(struct suite *s)
     suite_expect(read_layouts(s->reader, 10, &s->arena, &rows, &count, &err), &err);
     ck_assert_uint_eq(count, 2);
     ck_assert_str_eq(rows[0].own, "");
+}
+
+/* As the place of what serves all stays when its index goes. */
+void suite_own_places_outlive_their_index(struct suite *s)
+{
+    const struct suite_report r = {.id = "r", .stack = 4}; /* a frame in the group */
+    struct write_op *op = suite_batch(SUITE_APP, &r, 1);
+    struct layout_row *rows;
+    uint64_t vmaddr = 0;
+    size_t count;
+    suite_image(op, SUITE_GROUP, IMAGE_GROUP);
+    struct op_image *member = suite_image(op, 30, IMAGE_UUID);
+    member->in_group = true;
+    member->group = suite_uuid(SUITE_GROUP);
+    suite_apply(s, op);
+    bring(s, SUITE_APP, 30, 1);
+    suite_resolve(s);
+    take_away(s, 30);
+    ck_assert_uint_eq(suite_pending(s), 1);
+    ck_assert_uint_eq(members_of(s, SUITE_APP, &vmaddr), 1);
+    suite_expect(read_layouts(s->reader, 10, &s->arena, &rows, &count, &err), &err);
+    const struct uuid image = suite_uuid(30);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_str_eq(rows[0].own, SUITE_APP);
+    ck_assert(uuid_equal(&rows[0].uuid, &image));
+    bring(s, SUITE_APP, 30, 1);
+    ck_assert_uint_eq(members_of(s, SUITE_APP, &vmaddr), 1);
 }
 
 /* An answer that misses what came meanwhile is late; an index that nobody can open is looked after, on
