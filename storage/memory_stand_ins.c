@@ -4,31 +4,51 @@
 
 #include "storage/memory_read.h"
 
-const struct stand_in_row *mem_stand_in_of(const struct mem_state *s, const struct uuid *uuid)
+const struct stand_in_row *mem_stand_in_of(const struct mem_state *s, const char *bundle_id,
+                                           const struct uuid *uuid)
 {
+    const struct stand_in_row *found = NULL;
     for (size_t i = 0; i < s->stand_ins_count; i++) {
-        if (uuid_equal(&s->stand_ins[i].row.uuid, uuid))
-            return &s->stand_ins[i].row;
+        const struct stand_in_row *x = &s->stand_ins[i].row;
+        bool own = strcmp(x->bundle_id, bundle_id) == 0;
+        if (uuid_equal(&x->uuid, uuid) && (own || (!found && !*x->bundle_id)))
+            found = x;
     }
-    return NULL;
+    return found;
 }
 
-void mem_stand_in_end(struct mem_state *s, const struct uuid *uuid)
+/* Of the app, "": of any. */
+static bool is_of(const struct stand_in_row *x, const char *bundle_id, const struct uuid *uuid)
 {
-    for (size_t i = 0; i < s->stand_ins_count; i++) {
-        if (uuid_equal(&s->stand_ins[i].row.uuid, uuid)) {
-            mem_remove(s, stand_ins, i);
-            return;
-        }
+    return uuid_equal(&x->uuid, uuid) && (!*bundle_id || strcmp(x->bundle_id, bundle_id) == 0);
+}
+
+static void remove_stand_ins(struct mem_state *s, const char *bundle_id, const struct uuid *uuid)
+{
+    for (size_t i = s->stand_ins_count; i > 0; i--) {
+        if (is_of(&s->stand_ins[i - 1].row, bundle_id, uuid))
+            mem_remove(s, stand_ins, i - 1);
     }
 }
 
-static void turn_back(struct mem_state *s, const struct uuid *uuid)
+void mem_stand_in_end(struct mem_state *s, const struct uuid *shelf)
+{
+    const struct mem_shelf *own = mem_shelf_of(s, shelf);
+    remove_stand_ins(s, own ? own->bundle_id : "", mem_shelf_image(s, shelf));
+}
+
+static bool is_about(const struct mem_state *s, const struct op_stand_in *o, size_t app)
+{
+    return !*o->bundle_id || strcmp(s->apps[app].bundle_id, o->bundle_id) == 0;
+}
+
+static void turn_back(struct mem_state *s, const struct op_stand_in *o)
 {
     for (size_t i = 0; i < s->stacks_count; i++) {
-        if (mem_misses(&s->stacks[i], uuid))
+        if (is_about(s, o, s->stacks[i].app) && mem_misses(&s->stacks[i], &o->uuid))
             mem_repend_stack(&s->stacks[i]);
     }
+    mem_disturb(s, &o->uuid);
 }
 
 /* Each stack once. */
@@ -36,22 +56,28 @@ void mem_stand_in_changed(struct mem_state *s, const struct uuid *uuid)
 {
     for (size_t i = 0; i < s->stacks_count; i++) {
         bool used = false;
-        bool serves = mem_shelf_serves(s, uuid, s->apps[s->stacks[i].app].bundle_id);
-        for (size_t k = 0; k < s->stand_ins_count && serves && !used; k++)
-            used = uuid_equal(&s->stand_ins[k].row.stand_in, mem_shelf_image(s, uuid)) &&
-                   mem_misses(&s->stacks[i], &s->stand_ins[k].row.uuid);
+        const char *app = s->apps[s->stacks[i].app].bundle_id;
+        bool serves = mem_shelf_serves(s, uuid, app);
+        for (size_t k = 0; k < s->stand_ins_count && serves && !used; k++) {
+            const struct stand_in_row *x = &s->stand_ins[k].row;
+            used = uuid_equal(&x->stand_in, mem_shelf_image(s, uuid)) &&
+                   (!*x->bundle_id || strcmp(x->bundle_id, app) == 0) &&
+                   mem_misses(&s->stacks[i], &x->uuid);
+        }
         if (used)
             mem_repend_stack(&s->stacks[i]);
     }
 }
 
-static bool may_stand_in(const struct mem_state *s, const struct uuid *stand_in,
+static bool may_stand_in(const struct mem_state *s, const struct op_stand_in *o,
                          const struct image_row *image)
 {
     bool may = !*image->name;
     for (size_t i = 0; i < s->slices_count && !may; i++) {
         const struct slice_row *x = &s->slices[i].row;
-        may = x->current && uuid_equal(&x->image, stand_in) && strcmp(x->name, image->name) == 0 &&
+        may = x->current && uuid_equal(&x->image, &o->stand_in) &&
+              (!*o->bundle_id || mem_shelf_serves(s, &x->uuid, o->bundle_id)) &&
+              strcmp(x->name, image->name) == 0 &&
               (!image->arch || !*x->arch || strcmp(x->arch, image->arch) == 0);
     }
     return may;
@@ -59,14 +85,14 @@ static bool may_stand_in(const struct mem_state *s, const struct uuid *stand_in,
 
 static enum err check(const struct mem_state *s, const struct op_stand_in *o, struct error *err)
 {
-    const struct mem_slice *x = mem_serving_slice(s, NULL, true, &o->stand_in);
-    if (mem_current_slice(s, &o->uuid))
+    const struct mem_slice *x = mem_serving_slice(s, o->bundle_id, !*o->bundle_id, &o->stand_in);
+    if (mem_serving_slice(s, o->bundle_id, false, &o->uuid))
         return error_set(err, ERR_CONFLICT, "its own symbol file is here");
     if (!x)
         return error_set(err, ERR_NOT_FOUND, "no symbol file with the UUID of the stand-in");
     for (size_t i = 0; i < s->images_count; i++) {
-        if (uuid_equal(&s->images[i].row.id, &o->uuid) &&
-            !may_stand_in(s, &o->stand_in, &s->images[i].row))
+        if (uuid_equal(&s->images[i].row.id, &o->uuid) && is_about(s, o, s->images[i].app) &&
+            !may_stand_in(s, o, &s->images[i].row))
             return error_set(err, ERR_CONFLICT,
                              "the stand-in is of another image name or architecture");
     }
@@ -79,31 +105,32 @@ enum err mem_write_stand_in(struct mem_storage *m, struct write_op *op, struct e
 {
     struct mem_state *s = m->work;
     struct op_stand_in *o = &op->u.stand_in;
-    const struct stand_in_row *old = mem_stand_in_of(s, &o->uuid);
-    struct uuid before = old ? old->stand_in : (struct uuid){{0}};
-    o->existed = old != NULL;
+    const struct stand_in_row *old = mem_stand_in_of(s, o->bundle_id, &o->uuid);
+    bool same = old && strcmp(old->bundle_id, o->bundle_id) == 0 &&
+                uuid_equal(&old->stand_in, &o->stand_in);
+    size_t count = 0;
+    for (size_t i = 0; i < s->stand_ins_count; i++)
+        count += is_of(&s->stand_ins[i].row, o->bundle_id, &o->uuid);
+    o->existed = count > 0 || (o->on && !o->by_hand && old);
     o->changed = false;
-    if ((!o->on && !old) || (o->on && old && !o->by_hand))
+    if (o->on ? !o->by_hand && old : !o->existed)
         return ERR_OK;
-    if (o->on) {
-        if (uuid_equal(&o->uuid, &o->stand_in))
-            return error_set(err, ERR_CONFLICT, "a symbol file cannot stand in for itself");
-        enum err rc = check(s, o, err);
-        if (rc)
-            return rc;
-    }
-    mem_stand_in_end(s, &o->uuid);
+    if (o->on && uuid_equal(&o->uuid, &o->stand_in))
+        return error_set(err, ERR_CONFLICT, "a symbol file cannot stand in for itself");
+    enum err rc = o->on ? check(s, o, err) : ERR_OK;
+    if (rc)
+        return rc;
+    remove_stand_ins(s, o->bundle_id, &o->uuid);
     if (o->on) {
         struct mem_stand_in *row = mem_add(s, stand_ins);
-        if (!row)
+        const char *bundle_id = arena_strdup(&m->arena, o->bundle_id);
+        if (!row || !bundle_id)
             return mem_no_memory(err);
-        row->row = (struct stand_in_row){o->uuid, o->stand_in, o->by_hand, o->now_ms};
+        row->row = (struct stand_in_row){o->uuid, o->stand_in, bundle_id, o->by_hand, o->now_ms};
     }
-    o->changed = !o->on || !o->existed || !uuid_equal(&before, &o->stand_in);
-    if (o->changed) {
-        turn_back(s, &o->uuid);
-        mem_disturb(s, &o->uuid);
-    }
+    o->changed = !o->on || !same || count != 1;
+    if (o->changed)
+        turn_back(s, o);
     return ERR_OK;
 }
 
@@ -111,7 +138,8 @@ static int by_uuid(const void *a, const void *b)
 {
     const struct stand_in_row *x = a;
     const struct stand_in_row *y = b;
-    return uuid_compare(&x->uuid, &y->uuid);
+    int order = uuid_compare(&x->uuid, &y->uuid);
+    return order ? order : strcmp(x->bundle_id, y->bundle_id);
 }
 
 enum err mem_read_stand_ins(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
@@ -148,7 +176,7 @@ enum err mem_fill_candidates(const struct mem_state *s, const struct build_seen 
                              struct missing_row *m, struct arena *arena, struct error *err)
 {
     struct candidates list;
-    const struct stand_in_row *stand_in = mem_stand_in_of(s, &m->uuid);
+    const struct stand_in_row *stand_in = mem_stand_in_of(s, m->bundle_id, &m->uuid);
     if (stand_in && mem_serving_slice(s, NULL, true, &stand_in->stand_in) &&
         !mem_serving_slice(s, m->bundle_id, false, &stand_in->stand_in))
         stand_in = NULL; /* what another app owns */

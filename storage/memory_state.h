@@ -446,7 +446,9 @@ void mem_finding_forget_stack(struct mem_state *s, uint64_t stack_id);
 
 /* memory_stand_ins.c */
 enum err mem_write_stand_in(struct mem_storage *m, struct write_op *op, struct error *err);
-const struct stand_in_row *mem_stand_in_of(const struct mem_state *s, const struct uuid *uuid);
+/* The one that counts for the app. */
+const struct stand_in_row *mem_stand_in_of(const struct mem_state *s, const char *bundle_id,
+                                           const struct uuid *uuid);
 /* The true file came. */
 void mem_stand_in_end(struct mem_state *s, const struct uuid *uuid);
 /* The index of `uuid` changed: stacks it stood in for are resolved anew. */

@@ -278,7 +278,8 @@ static struct open_upload_row *open_of(struct mem_state *s, const uint8_t id[OPE
 static bool is_same(const struct open_upload_row *x, const struct op_open_upload *o)
 {
     return x->upload_id == 0 && x->size == o->size && x->system == o->system &&
-           x->protect == o->protect && memcmp(x->sha256, o->sha256, SHA256_SIZE) == 0 &&
+           x->protect == o->protect && x->bound == o->bound &&
+           memcmp(x->sha256, o->sha256, SHA256_SIZE) == 0 &&
            strcmp(x->bundle_id, o->bundle_id) == 0 && strcmp(x->version, o->version) == 0 &&
            strcmp(x->build, o->build) == 0 && strcmp(x->os_build, o->os_build) == 0;
 }
@@ -330,6 +331,7 @@ static enum err add_open(struct mem_storage *m, const struct op_open_upload *o, 
                                       .os_build = keep(m, o->os_build),
                                       .system = o->system,
                                       .protect = o->protect,
+                                      .bound = o->bound,
                                       .touched_ms = o->now_ms};
     memcpy(x->row.id, o->id, sizeof(o->id));
     memcpy(x->row.sha256, o->sha256, sizeof(o->sha256));

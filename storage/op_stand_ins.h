@@ -6,8 +6,9 @@
  *
  * Invariants: the stacks that miss the UUID are turned back to pending with the op, those that wait
  * already get a new generation; they go on missing it, so that the true file, when it comes, finds
- * them: it ends the stand-in in the op that installs it. One that the daemon chose never replaces
- * another one.
+ * them: it ends the stand-in in the op that installs it, an app's own file that app's alone. One that
+ * the daemon chose, for one app always, never replaces another one. What is for one app is judged by
+ * what that app is served by (shelf.h) and by what its reports say.
  *
  * Threads, memory: as write_op.h says.
  */
@@ -26,10 +27,12 @@
 struct op_stand_in {
     struct uuid uuid;
     struct uuid stand_in;
-    bool on; /* false: taken back, `stand_in` is not looked at */
+    const char
+        *bundle_id; /* the app that it is for; "": for all, in place of what single ones have */
+    bool on;        /* false: taken back, `stand_in` is not looked at */
     bool by_hand;
     int64_t now_ms;
-    bool existed; /* result: `uuid` had one */
+    bool existed; /* result: `uuid` had one, for whom the op is */
     bool changed; /* result: stacks are resolved anew */
 };
 

@@ -77,6 +77,7 @@ struct op_open_upload {
     const char *bundle_id, *version, *build, *os_build; /* "" when not given */
     bool system;
     bool protect;
+    bool bound; /* its token is, to bundle_id: what it becomes serves that app alone */
     int64_t now_ms;
     uint64_t max_open, max_bytes;         /* caps: so many at a time, of so many bytes together */
     uint64_t max_open_app, max_bytes_app; /* of bundle_id; 0: no caps of its own */

@@ -20,10 +20,11 @@
 
 struct stand_in_row {
     struct uuid uuid, stand_in;
+    const char *bundle_id; /* "": all apps that have none of their own */
     bool by_hand;
     int64_t created_ms;
 };
-/* In the order of their UUIDs; `uuid` NULL: all of them, at most STAND_INS_MAX. */
+/* In the order of their UUIDs, then of their apps; `uuid` NULL: all of them, at most STAND_INS_MAX. */
 enum err read_stand_ins(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
                         struct stand_in_row **ret, size_t *ret_count, struct error *err);
 

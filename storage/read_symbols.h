@@ -83,6 +83,7 @@ struct open_upload_row {
     const char *bundle_id, *version, *build, *os_build;
     bool system;
     bool protect;
+    bool bound;             /* a token bound to bundle_id opened it */
     const void *hash_state; /* NULL: nothing was received */
     size_t hash_state_len;
     int64_t touched_ms;

@@ -95,7 +95,8 @@ static enum err fill_stand_in(struct sql_conn *c, struct missing_row *m, struct 
     bool row = false;
     int64_t serves = 0;
     struct uuid u;
-    sqlite3_stmt *st = sql_start(c, SQL_STAND_IN_GET, err, sql_blob(&m->uuid, sizeof(m->uuid)));
+    sqlite3_stmt *st = sql_start(c, SQL_STAND_IN_OF, err, sql_blob(&m->uuid, sizeof(m->uuid)),
+                                 sql_text(m->bundle_id));
     enum err rc = st ? sql_step(c, st, &row, err) : err->code;
     if (rc || !row)
         return rc;

@@ -141,6 +141,7 @@ static bool fill_open(sqlite3_stmt *st, struct arena *arena, void *row)
     x->hash_state = sql_column_blob(st, 11, arena, &x->hash_state_len, &failed);
     x->touched_ms = sqlite3_column_int64(st, 12);
     x->upload_id = (uint64_t)sqlite3_column_int64(st, 13);
+    x->bound = sqlite3_column_int(st, 14);
     return !failed;
 }
 

@@ -9,7 +9,7 @@ static struct sql_value uuid_value(const struct uuid *u)
 
 enum err sqlite_stand_in_end(struct sqlite_storage *s, const struct uuid *uuid, struct error *err)
 {
-    return sql_run(&s->conn, SQL_STAND_IN_DELETE, err, uuid_value(uuid));
+    return sql_run(&s->conn, SQL_STAND_IN_END, err, uuid_value(uuid));
 }
 
 enum err sqlite_stand_in_changed(struct sqlite_storage *s, const struct uuid *uuid,
@@ -19,10 +19,11 @@ enum err sqlite_stand_in_changed(struct sqlite_storage *s, const struct uuid *uu
 }
 
 /* Stacks of the UUID are resolved anew, those under way, too. */
-static enum err turn_back(struct sqlite_storage *s, const struct uuid *uuid, struct error *err)
+static enum err turn_back(struct sqlite_storage *s, const struct op_stand_in *o, struct error *err)
 {
-    enum err rc = sql_run(&s->conn, SQL_STAND_IN_REPEND, err, uuid_value(uuid));
-    return rc ? rc : sqlite_disturb_pending(s, uuid, err);
+    enum err rc =
+        sql_run(&s->conn, SQL_STAND_IN_REPEND, err, uuid_value(&o->uuid), sql_text(o->bundle_id));
+    return rc ? rc : sqlite_disturb_pending(s, &o->uuid, err);
 }
 
 static enum err check(struct sqlite_storage *s, const struct op_stand_in *o, struct error *err)
@@ -31,12 +32,13 @@ static enum err check(struct sqlite_storage *s, const struct op_stand_in *o, str
     int64_t wanted = 0;
     int64_t differs = 0;
     int64_t count = 0;
-    enum err rc = sql_get(&s->conn, SQL_SYMBOL_PRESENT, 0, &wanted, err, uuid_value(&o->uuid));
+    const struct sql_value app = sql_text(o->bundle_id);
+    enum err rc = sql_get(&s->conn, SQL_SYMBOL_SERVES, 0, &wanted, err, uuid_value(&o->uuid), app);
     if (!rc)
-        rc = sql_get(&s->conn, SQL_SYMBOL_ANYWHERE, 0, &there, err, uuid_value(&o->stand_in));
+        rc = sql_get(&s->conn, SQL_STAND_IN_INDEXED, 0, &there, err, uuid_value(&o->stand_in), app);
     if (!rc)
-        rc = sql_get(&s->conn, SQL_STAND_IN_DIFFERS, 0, &differs, err, uuid_value(&o->uuid),
-                     uuid_value(&o->stand_in));
+        rc = sql_get(&s->conn, SQL_STAND_IN_DIFFERS, 0, &differs, err, uuid_value(&o->stand_in),
+                     app, uuid_value(&o->uuid));
     if (!rc)
         rc = sql_get_values(&s->conn, SQL_STAND_IN_COUNT, NULL, 0, 0, &count, err);
     if (rc)
@@ -53,18 +55,26 @@ static enum err check(struct sqlite_storage *s, const struct op_stand_in *o, str
                : error_set(err, ERR_LIMIT, "there are %d stand-ins already", STAND_INS_MAX);
 }
 
-/* Which one there is. */
-static enum err old_one(struct sqlite_storage *s, const struct uuid *uuid, bool *ret_existed,
-                        struct uuid *ret, bool *ret_by_hand, struct error *err)
+/* Whether there are any that the op is about, and whether it says what is so already. */
+static enum err look(struct sqlite_storage *s, const struct op_stand_in *o, bool *ret_existed,
+                     bool *ret_same, struct error *err)
 {
     bool row = false;
-    sqlite3_stmt *st = sql_start(&s->conn, SQL_STAND_IN_GET, err, uuid_value(uuid));
+    int64_t kept = 0;
+    if (o->on && !o->by_hand) {
+        enum err rc = sql_get(&s->conn, SQL_STAND_IN_THERE, 0, &kept, err, uuid_value(&o->uuid),
+                              sql_text(o->bundle_id));
+        *ret_existed = kept != 0;
+        return rc;
+    }
+    sqlite3_stmt *st = sql_start(&s->conn, SQL_STAND_INS_AT, err, uuid_value(&o->uuid),
+                                 sql_text(o->bundle_id), uuid_value(&o->stand_in));
     enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
     if (rc || !row)
         return rc;
-    *ret_existed = true;
-    sql_column_fixed(st, 0, ret, sizeof(*ret));
-    *ret_by_hand = sqlite3_column_int(st, 1);
+    const int64_t count = sqlite3_column_int64(st, 0);
+    *ret_existed = count > 0;
+    *ret_same = count == 1 && sqlite3_column_int(st, 1) == 1;
     sql_end(st);
     return ERR_OK;
 }
@@ -72,34 +82,37 @@ static enum err old_one(struct sqlite_storage *s, const struct uuid *uuid, bool 
 enum err sqlite_write_stand_in(struct sqlite_storage *s, struct write_op *op, struct error *err)
 {
     struct op_stand_in *o = &op->u.stand_in;
-    struct uuid old = {{0}};
-    bool by_hand = false;
+    const struct sql_value app = sql_text(o->bundle_id);
+    bool same = false;
     o->existed = o->changed = false;
-    enum err rc = old_one(s, &o->uuid, &o->existed, &old, &by_hand, err);
+    enum err rc = look(s, o, &o->existed, &same, err);
     if (rc || (!o->on && !o->existed) || (o->on && o->existed && !o->by_hand))
         return rc;
-    if (!o->on)
-        rc = sqlite_stand_in_end(s, &o->uuid, err);
-    else if (uuid_equal(&o->uuid, &o->stand_in))
+    if (o->on && uuid_equal(&o->uuid, &o->stand_in))
         return error_set(err, ERR_CONFLICT, "a symbol file cannot stand in for itself");
-    else if (!(rc = check(s, o, err)))
-        rc = sql_run(&s->conn, SQL_STAND_IN_SET, err, uuid_value(&o->uuid),
+    if (o->on)
+        rc = check(s, o, err);
+    if (!rc)
+        rc = sql_run(&s->conn, SQL_STAND_IN_DELETE, err, uuid_value(&o->uuid), app);
+    if (!rc && o->on)
+        rc = sql_run(&s->conn, SQL_STAND_IN_SET, err, uuid_value(&o->uuid), app,
                      uuid_value(&o->stand_in), sql_int(o->by_hand), sql_int(o->now_ms));
     if (rc)
         return rc;
-    o->changed = !o->on || !o->existed || !uuid_equal(&old, &o->stand_in);
-    return o->changed ? turn_back(s, &o->uuid, err) : ERR_OK;
+    o->changed = !o->on || !same;
+    return o->changed ? turn_back(s, o, err) : ERR_OK;
 }
 
 static bool fill_stand_in(sqlite3_stmt *st, struct arena *arena, void *row)
 {
     struct stand_in_row *x = row;
-    (void)arena;
+    bool failed = false;
     sql_column_fixed(st, 0, &x->uuid, sizeof(x->uuid));
-    sql_column_fixed(st, 1, &x->stand_in, sizeof(x->stand_in));
-    x->by_hand = sqlite3_column_int(st, 2);
-    x->created_ms = sqlite3_column_int64(st, 3);
-    return true;
+    x->bundle_id = sql_column_text(st, 1, arena, &failed);
+    sql_column_fixed(st, 2, &x->stand_in, sizeof(x->stand_in));
+    x->by_hand = sqlite3_column_int(st, 3);
+    x->created_ms = sqlite3_column_int64(st, 4);
+    return !failed;
 }
 
 enum err sqlite_read_stand_ins(struct storage_reader *base, const struct uuid *uuid,

@@ -129,7 +129,7 @@ static enum err find_open(struct sqlite_storage *s, struct op_open_upload *o,
                           const struct sql_value *what, struct error *err)
 {
     bool row = false;
-    sqlite3_stmt *st = sql_bind(&s->conn, SQL_OPEN_UPLOAD_FIND, what, 8, err);
+    sqlite3_stmt *st = sql_bind(&s->conn, SQL_OPEN_UPLOAD_FIND, what, 9, err);
     enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
     if (rc || !row)
         return rc;
@@ -177,6 +177,7 @@ enum err sqlite_write_open_upload(struct sqlite_storage *s, struct write_op *op,
                                     sql_text(o->os_build),
                                     sql_int(o->system),
                                     sql_int(o->protect),
+                                    sql_int(o->bound),
                                     sql_blob(o->id, sizeof(o->id)),
                                     sql_text(o->spool_file),
                                     sql_int(o->now_ms)};

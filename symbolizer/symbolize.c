@@ -228,9 +228,26 @@ static void add_once(struct uuid *list, size_t *count, const struct uuid *id)
     list[(*count)++] = *id;
 }
 
-static int compare_stand_ins(const void *key, const void *item)
+static int compare_stand_ins(const void *a, const void *b)
 {
-    return uuid_compare(key, &((const struct stand_in *)item)->uuid);
+    const struct stand_in *x = a;
+    const struct stand_in *y = b;
+    int order = uuid_compare(&x->uuid, &y->uuid);
+    return order ? order : strcmp(x->app, y->app);
+}
+
+/* The asking app's own first; NULL: none. */
+static const struct stand_in *find_stand_in(const struct image_lookup *l, const struct uuid *image)
+{
+    const struct stand_in *found = NULL;
+    if (!l || l->stand_in_count == 0)
+        return NULL;
+    struct stand_in key = {.uuid = *image, .app = l->app};
+    found = bsearch(&key, l->stand_ins, l->stand_in_count, sizeof(key), compare_stand_ins);
+    if (found)
+        return found;
+    key.app = "";
+    return bsearch(&key, l->stand_ins, l->stand_in_count, sizeof(key), compare_stand_ins);
 }
 
 static enum err acquire(struct job *j, const struct uuid *image, struct index_ref **ret,
@@ -245,11 +262,7 @@ static enum err acquire(struct job *j, const struct uuid *image, struct index_re
 /* The index of the image's stand-in, where it has one that can be used. */
 static enum err open_stand_in(struct job *j, struct stack_image *image, struct error *err)
 {
-    const struct image_lookup *l = j->lookup;
-    const struct stand_in *found = l && l->stand_in_count > 0
-                                       ? bsearch(&image->id, l->stand_ins, l->stand_in_count,
-                                                 sizeof(*found), compare_stand_ins)
-                                       : NULL;
+    const struct stand_in *found = find_stand_in(j->lookup, &image->id);
     if (!found)
         return ERR_OK;
     enum err rc = acquire(j, &found->stand_in, &image->ref, err);

@@ -40,6 +40,7 @@ bool image_is_app(const struct image_facts *facts);
 /* Frames of `uuid`, which has no index, are looked up in that of `stand_in`: another build's. */
 struct stand_in {
     struct uuid uuid, stand_in;
+    const char *app; /* "": of all that have none of their own */
 };
 
 struct image_lookup {
@@ -52,7 +53,8 @@ struct image_lookup {
      * NULL: under its own. */
     void (*shelf)(void *ctx, const struct uuid *image, struct uuid *ret);
     void *ctx;
-    const struct stand_in *stand_ins; /* ascending by uuid; NULL: none */
+    const char *app;                  /* who asks, for stand-ins */
+    const struct stand_in *stand_ins; /* ascending by uuid, then by app; NULL: none */
     size_t stand_in_count;
 };
 

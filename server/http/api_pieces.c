@@ -9,8 +9,8 @@
  *   GET, HEAD …/uploads/{id}        how far it is; what it became
  *   DELETE …/uploads/{id}           gives it up
  *
- * The id is 128 random bits; a token bound to an app sees uploads of that app alone. What was answered
- * for is synced and in the database, so neither a broken connection nor a crash loses it.
+ * The id is 128 random bits; a token bound to an app sees what tokens bound to it opened alone, and who
+ * opened it decides whom it will serve. What was answered for is synced and in the database, so neither a broken connection nor a crash loses it.
  */
 #include "server/http/api.h"
 
@@ -63,10 +63,9 @@ enum err api_get_open_upload(struct http_request *r, const struct read_tools *to
     struct upload_row upload;
     struct jout j;
     uint8_t id[OPEN_UPLOAD_ID_SIZE] = {0};
-    const char *bound = r->identity.bundle_id;
     piece_id_parse(r->params[0], id);
     enum err rc = read_open_upload(tools->storage, id, tools->arena, &row, err);
-    if (rc == ERR_OK && bound && strcmp(row.bundle_id, bound) != 0)
+    if (rc == ERR_OK && !piece_sees(r, &row))
         rc = error_set(err, ERR_NOT_FOUND, "no such upload");
     if (rc == ERR_OK && row.upload_id == 0)
         print_open(r, 200, id, row.received, row.size);
@@ -250,6 +249,7 @@ void api_post_open_upload(struct http_request *r)
     }
     if (!bind_to_app(r, o))
         return;
+    o->op.bound = r->identity.bundle_id != NULL;
     o->op.now_ms = r->now_ms;
     o->op.max_open = r->services->open_uploads;
     o->op.max_bytes = r->services->open_upload_bytes;
@@ -360,7 +360,7 @@ static void looked_at_head(struct http_request *r, enum err rc, const struct err
                                       .build = p->row.build,
                                       .os_build = p->row.os_build,
                                       .system = p->row.system,
-                                      .bound = r->identity.bundle_id != NULL,
+                                      .bound = p->row.bound,
                                       .protect = p->row.protect,
                                       .open_id = p->row.id,
                                       .now_ms = r->now_ms};
@@ -444,9 +444,8 @@ static enum err look_at_open(struct http_request *r, const struct read_tools *to
 {
     struct giving_up *g = r->state;
     struct open_upload_row row;
-    const char *bound = r->identity.bundle_id;
     enum err rc = read_open_upload(tools->storage, g->row.id, tools->arena, &row, err);
-    if (rc == ERR_NOT_FOUND || (rc == ERR_OK && bound && strcmp(row.bundle_id, bound) != 0))
+    if (rc == ERR_NOT_FOUND || (rc == ERR_OK && !piece_sees(r, &row)))
         return error_set(err, ERR_NOT_FOUND, "no such upload");
     if (rc == ERR_OK && row.upload_id != 0)
         return error_set(err, ERR_CONFLICT, "it is whole, and became upload %" PRIu64,

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "server/http/api_common.h"
+#include "storage/op_stand_ins.h"
 #include "storage/read_shelves.h"
-#include "storage/read_stand_ins.h"
 
 static void written(struct http_request *r, struct write_op *op, enum err rc,
                     const struct error *err)
@@ -33,24 +33,17 @@ static void looked(struct http_request *r, enum err rc, const struct error *err)
     http_write(r, op, written);
 }
 
-/* A token that is bound to an app decides about that app's symbol files alone. */
+/* A token that is bound to an app decides for that app, about that app's symbol files alone. */
 static enum err look(struct http_request *r, const struct read_tools *tools, struct error *err)
 {
     struct op_stand_in *o = r->state;
     const char *bound = r->identity.bundle_id;
-    struct stand_in_row *now = NULL;
     struct slice_row *rows = NULL;
     size_t count = 0;
     enum err rc = api_uuid(r, 0, &o->uuid, err);
-    if (rc != ERR_OK || !bound)
+    o->bundle_id = bound ? bound : "";
+    if (rc != ERR_OK || !bound || !o->on)
         return rc;
-    if (!o->on) {
-        rc = read_stand_ins(tools->storage, &o->uuid, tools->arena, &now, &count, err);
-        if (rc != ERR_OK || count == 0)
-            return rc;
-        o->stand_in = now[0].stand_in;
-        count = 0;
-    }
     rc = read_symbol_files(tools->storage, bound, &o->stand_in, tools->arena, &rows, &count, err);
     if (rc == ERR_NOT_FOUND)
         return error_set(err, rc, "no symbol file with the UUID of the stand-in");

@@ -207,25 +207,42 @@ static enum err find_objects(struct http_request *r, const struct read_tools *to
     return ERR_OK;
 }
 
+/* The one that counts for the app, NULL: the first. */
+static const struct stand_in_row *stand_in_for(const char *bundle_id,
+                                               const struct stand_in_row *rows, size_t count)
+{
+    const struct stand_in_row *found = NULL;
+    for (size_t i = 0; i < count; i++) {
+        bool counts =
+            !bundle_id || !*rows[i].bundle_id || strcmp(rows[i].bundle_id, bundle_id) == 0;
+        if (counts && (!found || bundle_id))
+            found = &rows[i]; /* the app's own is behind that of all */
+    }
+    return found;
+}
+
 /* The stand-in of the path's UUID, which the token may see when it sees the file. */
 static enum err find_stand_in(struct http_request *r, const struct read_tools *tools,
                               struct stand_in_row *ret, bool *ret_found, struct error *err)
 {
     struct uuid uuid;
     struct stand_in_row *rows = NULL;
+    const struct stand_in_row *row = NULL;
     struct slice_row *objects = NULL;
     size_t count = 0, object_count = 0;
     enum err rc = api_uuid(r, 0, &uuid, err);
     if (rc == ERR_OK)
         rc = read_stand_ins(tools->storage, &uuid, tools->arena, &rows, &count, err);
-    if (rc == ERR_OK && count > 0)
-        rc = read_symbol_files(tools->storage, r->identity.bundle_id, &rows[0].stand_in,
-                               tools->arena, &objects, &object_count, err);
+    if (rc == ERR_OK)
+        row = stand_in_for(r->identity.bundle_id, rows, count);
+    if (row)
+        rc = read_symbol_files(tools->storage, r->identity.bundle_id, &row->stand_in, tools->arena,
+                               &objects, &object_count, err);
     *ret_found = false;
     for (size_t i = 0; rc == ERR_OK && i < object_count && !*ret_found; i++)
         *ret_found = api_sees(r, objects[i].bundle_id);
     if (*ret_found)
-        *ret = rows[0];
+        *ret = *row;
     return rc == ERR_NOT_FOUND ? ERR_OK : rc;
 }
 

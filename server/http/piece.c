@@ -57,12 +57,17 @@ static enum err check_place(const struct piece *p, struct error *err)
     return ERR_OK;
 }
 
+bool piece_sees(const struct http_request *r, const struct open_upload_row *row)
+{
+    const char *bound = r->identity.bundle_id;
+    return !bound || (row->bound && strcmp(row->bundle_id, bound) == 0);
+}
+
 static enum err read_row(struct piece *p, const struct read_tools *tools, struct error *err)
 {
     struct open_upload_row row;
-    const char *bound = p->r->identity.bundle_id;
     enum err rc = read_open_upload(tools->storage, p->row.id, tools->arena, &row, err);
-    if (rc == ERR_OK && bound && strcmp(row.bundle_id, bound) != 0)
+    if (rc == ERR_OK && !piece_sees(p->r, &row))
         rc = ERR_NOT_FOUND;
     if (rc == ERR_NOT_FOUND)
         return error_set(err, ERR_NOT_FOUND, "no such upload");

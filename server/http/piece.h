@@ -51,6 +51,8 @@ struct piece {
     size_t head_len;
 };
 
+/* Whether it is there for the request's token. */
+bool piece_sees(const struct http_request *r, const struct open_upload_row *row);
 /* 32 hexadecimal digits; `id` may be NULL. */
 bool piece_id_parse(const char *text, uint8_t id[OPEN_UPLOAD_ID_SIZE]);
 const char *piece_id_format(const uint8_t id[OPEN_UPLOAD_ID_SIZE], struct arena *arena);

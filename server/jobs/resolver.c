@@ -327,7 +327,7 @@ static enum err read_page_stand_ins(struct resolver *r, struct error *err)
     if (!all)
         return error_set(err, ERR_NO_MEMORY, "no memory for stand-ins");
     for (size_t i = 0; i < count; i++)
-        all[i] = (struct stand_in){rows[i].uuid, rows[i].stand_in};
+        all[i] = (struct stand_in){rows[i].uuid, rows[i].stand_in, rows[i].bundle_id};
     r->grounds.stand_ins = all;
     r->grounds.stand_in_count = count;
     return ERR_OK;

@@ -20,8 +20,11 @@ static enum err choose(struct writer *writer, const struct missing_row *m, int64
     struct write_op *op = write_op_new(WRITE_STAND_IN, OP_ARENA);
     if (!op)
         return error_set(err, ERR_NO_MEMORY, "no memory for a stand-in");
-    op->u.stand_in = (struct op_stand_in){
-        .uuid = m->uuid, .stand_in = m->candidates[0].uuid, .on = true, .now_ms = now_ms};
+    op->u.stand_in = (struct op_stand_in){.uuid = m->uuid,
+                                          .stand_in = m->candidates[0].uuid,
+                                          .bundle_id = m->bundle_id,
+                                          .on = true,
+                                          .now_ms = now_ms};
     enum err rc = writer_call(writer, op, err);
     bool changed = rc == ERR_OK && op->u.stand_in.changed;
     write_op_free(op);

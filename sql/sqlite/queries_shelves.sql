@@ -40,11 +40,6 @@ SELECT 1 FROM slices x WHERE x.current = 1 AND
     -- include: serving_app_id
 LIMIT 1;
 
--- name: symbol_anywhere
-SELECT 1 FROM slices x WHERE x.current = 1 AND
-    -- include: serving_any
-LIMIT 1;
-
 -- Whether an image ?1 has an index on another shelf than ?2 for those whom that one serves.
 -- name: symbol_rival
 SELECT 1 FROM slices x WHERE x.current = 1 AND x.uuid <> ?2 AND x.uuid IN (

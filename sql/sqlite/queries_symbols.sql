@@ -90,7 +90,7 @@ DELETE FROM protected_builds WHERE bundle_id = ?1 AND version = ?2 AND build = ?
 -- name: open_upload_find
 SELECT id, received FROM open_uploads
 WHERE sha256 = ?1 AND size = ?2 AND bundle_id = ?3 AND version = ?4 AND build = ?5 AND os_build = ?6
-    AND system = ?7 AND protect = ?8 AND upload_id IS NULL
+    AND system = ?7 AND protect = ?8 AND bound = ?9 AND upload_id IS NULL
 ORDER BY id LIMIT 1;
 
 -- name: open_upload_touch
@@ -102,9 +102,9 @@ SELECT count(*), coalesce(sum(size), 0), coalesce(sum(bundle_id = ?1), 0),
 FROM open_uploads WHERE upload_id IS NULL;
 
 -- name: open_upload_insert
-INSERT INTO open_uploads (sha256, size, bundle_id, version, build, os_build, system, protect, id,
+INSERT INTO open_uploads (sha256, size, bundle_id, version, build, os_build, system, protect, bound, id,
     spool_file, touched_ms, received)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0);
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 0);
 
 -- name: open_upload_piece
 UPDATE open_uploads SET received = ?3, hash_state = ?4, touched_ms = ?5
@@ -179,10 +179,10 @@ ORDER BY bundle_id, version, build, os_build;
 
 -- name: open_upload_get
 SELECT id, sha256, size, received, spool_file, bundle_id, version, build, os_build, system, protect,
-    hash_state, touched_ms, upload_id
+    hash_state, touched_ms, upload_id, bound
 FROM open_uploads WHERE id = ?1;
 
 -- name: open_uploads_before
 SELECT id, sha256, size, received, spool_file, bundle_id, version, build, os_build, system, protect,
-    hash_state, touched_ms, upload_id
+    hash_state, touched_ms, upload_id, bound
 FROM open_uploads WHERE touched_ms < ?1 AND (?3 IS NULL OR id > ?3) ORDER BY id LIMIT ?2;

@@ -36,6 +36,21 @@ static uint64_t bring(struct suite *s, const char *own, uint32_t n, uint64_t ric
     return id;
 }
 
+static void bring_named(struct suite *s, const char *own, uint32_t n, const char *name, bool in_use)
+{
+    struct write_op *up = suite_upload(n, SUITE_NOW);
+    up->u.upload.bundle_id = own;
+    up->u.upload.bound = true;
+    suite_apply_keep(s, up);
+    struct write_op *op = suite_indexed(up->u.upload.id, &n, 1, 1);
+    struct op_slice *x = (struct op_slice *)op->u.upload_state.slices;
+    x->name = name;
+    x->installed = in_use;
+    suite_own(x, SUITE_SHELF_OF(n) + 100 * (strcmp(own, SUITE_APP) != 0));
+    suite_apply(s, op);
+    write_op_free(up);
+}
+
 static bool serves(struct suite *s, const char *bundle_id, uint32_t n)
 {
     const struct uuid image = suite_uuid(n);
@@ -323,6 +338,7 @@ void suite_own_candidates_are_the_apps(struct suite *s)
     op = write_op_new(WRITE_STAND_IN, 4096);
     op->u.stand_in = (struct op_stand_in){.uuid = suite_uuid(1),
                                           .stand_in = suite_uuid(image),
+                                          .bundle_id = "",
                                           .on = true,
                                           .by_hand = true,
                                           .now_ms = SUITE_NOW};
@@ -340,6 +356,77 @@ void suite_own_candidates_are_the_apps(struct suite *s)
     suite_resolve(s);
     bring(s, SUITE_APP, image, 2);
     ck_assert_uint_eq(suite_pending(s), 1); /* whose frames it names */
+}
+
+static struct stand_in_row stand_in_of(struct suite *s, const char *bundle_id, size_t expected)
+{
+    struct stand_in_row *rows, found = {.bundle_id = NULL};
+    size_t count;
+    suite_expect(read_stand_ins(s->reader, NULL, &s->arena, &rows, &count, &err), &err);
+    ck_assert_uint_eq(count, expected);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(rows[i].bundle_id, bundle_id) == 0)
+            found = rows[i];
+    }
+    return found;
+}
+
+static enum err let_stand_in(struct suite *s, const char *bundle_id, uint32_t image, bool by_hand)
+{
+    struct write_op *op = write_op_new(WRITE_STAND_IN, 4096);
+    op->u.stand_in = (struct op_stand_in){.uuid = suite_uuid(1),
+                                          .stand_in = suite_uuid(image),
+                                          .bundle_id = bundle_id,
+                                          .on = image != 0,
+                                          .by_hand = by_hand,
+                                          .now_ms = SUITE_NOW};
+    enum err rc = suite_try(s, op, &err);
+    write_op_free(op);
+    return rc;
+}
+
+/* Nothing that one app lets stand in, or what of its own it has, says or does anything to others. */
+void suite_own_stand_ins_are_the_apps(struct suite *s)
+{
+    send(s, SUITE_APP);
+    send(s, OTHER_APP);
+    suite_resolve(s);
+    for (uint32_t image = 31; image <= 32; image++) {
+        bring_named(s, SUITE_APP, image, "Image1", true);
+        bring_named(s, OTHER_APP, image, image == 31 ? "Other" : "Image1", image == 31);
+    }
+    ck_assert_int_eq(let_stand_in(s, SUITE_APP, 31, false), ERR_OK);
+    ck_assert_uint_eq(suite_pending(s), 1);
+    suite_resolve(s);
+    /* What of the file would do is the other app's. */
+    ck_assert_int_eq(let_stand_in(s, OTHER_APP, 31, true), ERR_CONFLICT);
+    ck_assert_int_eq(let_stand_in(s, OTHER_APP, 32, true), ERR_NOT_FOUND);
+    bring_named(s, OTHER_APP, 33, "Image1", true);
+    ck_assert_int_eq(let_stand_in(s, OTHER_APP, 33, false), ERR_OK);
+    ck_assert_uint_eq(suite_pending(s), 1);
+    suite_resolve(s);
+    const struct uuid uuid = suite_uuid(31);
+    const struct stand_in_row row = stand_in_of(s, SUITE_APP, 2);
+    ck_assert(uuid_equal(&row.stand_in, &uuid));
+    /* Nor does the end of it. */
+    ck_assert_int_eq(let_stand_in(s, OTHER_APP, 0, true), ERR_OK);
+    ck_assert_uint_eq(suite_pending(s), 1);
+    ck_assert_ptr_nonnull(stand_in_of(s, SUITE_APP, 1).bundle_id);
+    suite_resolve(s);
+    /* What is for all is in place of what single apps have. */
+    ck_assert_int_eq(let_stand_in(s, "", 32, true), ERR_OK);
+    ck_assert_ptr_nonnull(stand_in_of(s, "", 1).bundle_id);
+    ck_assert_uint_eq(suite_pending(s), 2);
+    suite_resolve(s);
+    ck_assert_int_eq(let_stand_in(s, SUITE_APP, 31, false), ERR_OK); /* not in place of that one */
+    stand_in_of(s, "", 1);
+    ck_assert_int_eq(let_stand_in(s, SUITE_APP, 31, true), ERR_OK);
+    stand_in_of(s, "", 2);
+    /* The true file ends it for those whom it serves. */
+    bring(s, SUITE_APP, 1, 1);
+    ck_assert_ptr_nonnull(stand_in_of(s, "", 1).bundle_id);
+    bring(s, NULL, 1, 1);
+    stand_in_of(s, "", 0);
 }
 
 void suite_own_uploads_are_not_what_serves_all(struct suite *s)

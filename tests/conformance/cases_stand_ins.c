@@ -55,6 +55,7 @@ static struct write_op *stand_in(uint32_t image, uint32_t other, bool on)
     struct write_op *op = write_op_new(WRITE_STAND_IN, 4096);
     op->u.stand_in = (struct op_stand_in){.uuid = suite_uuid(image),
                                           .stand_in = suite_uuid(other),
+                                          .bundle_id = "",
                                           .on = on,
                                           .by_hand = true,
                                           .now_ms = SUITE_NOW};

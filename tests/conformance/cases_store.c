@@ -337,6 +337,19 @@ void suite_uploads_in_pieces(struct suite *s)
     ck_assert_uint_eq(op->u.open_upload.id[0], 1);
     ck_assert_uint_eq(op->u.open_upload.received, 100);
     write_op_free(op);
+    /* But not where it would serve others than this one will. */
+    op = open_op(5, 1, 600);
+    op->u.open_upload.bound = true;
+    op->u.open_upload.max_bytes = 1200;
+    suite_apply_keep(s, op);
+    ck_assert(!op->u.open_upload.resumed);
+    write_op_free(op);
+    const uint8_t own[OPEN_UPLOAD_ID_SIZE] = {5};
+    suite_expect(read_open_upload(s->reader, own, &s->arena, &row, &err), &err);
+    ck_assert(row.bound);
+    op = write_op_new(WRITE_OPEN_DROP, 4096);
+    op->u.open_drop.id[0] = 5;
+    suite_apply(s, op);
     /* An app's own caps stop that app alone. */
     op = open_op(6, 2, 400);
     op->u.open_upload.max_open_app = 1;

@@ -238,7 +238,8 @@ static void dump_stand_ins(struct dump *d)
     if (!dump_ok(d, read_stand_ins(d->r, NULL, &d->arena, &rows, &n, &err), &err))
         return;
     for (size_t i = 0; i < n; i++) {
-        buf_printf(d->out, "stand-in %d %lld", rows[i].by_hand, (long long)rows[i].created_ms);
+        buf_printf(d->out, "stand-in %s %d %lld", rows[i].bundle_id, rows[i].by_hand,
+                   (long long)rows[i].created_ms);
         dump_uuid(d, &rows[i].uuid);
         dump_uuid(d, &rows[i].stand_in);
     }

@@ -312,6 +312,7 @@ static struct write_op *make_stand_in(struct history *h)
     struct write_op *op = write_op_new(WRITE_STAND_IN, 4096);
     op->u.stand_in = (struct op_stand_in){.uuid = suite_uuid(1 + draw(h, 5)),
                                           .stand_in = suite_uuid(1 + draw(h, 5)),
+                                          .bundle_id = draw(h, 3) ? SUITE_APP : "",
                                           .on = draw(h, 4) != 0,
                                           .by_hand = draw(h, 3) != 0,
                                           .now_ms = h->now_ms};

@@ -118,6 +118,7 @@ extern const size_t suite_case_count;
     X(an_app_is_served_by_the_richer_index)                                                        \
     X(own_places_count_for_their_app)                                                              \
     X(own_places_outlive_their_index)                                                              \
+    X(own_stand_ins_are_the_apps)                                                                  \
     X(own_indexes_that_are_gone)                                                                   \
     X(own_candidates_are_the_apps)                                                                 \
     X(own_uploads_are_not_what_serves_all)                                                         \

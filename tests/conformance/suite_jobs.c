@@ -69,9 +69,14 @@ static bool stands_in(struct suite *s, struct arena *arena, const char *bundle_i
     size_t count = 0;
     bool present = false;
     suite_expect(read_stand_ins(s->reader, image, arena, &rows, &count, &err), &err);
-    if (count)
-        suite_expect(
-            read_symbols_present(s->reader, bundle_id, &rows[0].stand_in, 1, &present, &err), &err);
+    const struct stand_in_row *own = NULL; /* behind that of all */
+    for (size_t i = 0; i < count; i++) {
+        if (!*rows[i].bundle_id || strcmp(rows[i].bundle_id, bundle_id) == 0)
+            own = &rows[i];
+    }
+    if (own)
+        suite_expect(read_symbols_present(s->reader, bundle_id, &own->stand_in, 1, &present, &err),
+                     &err);
     return present;
 }
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """What a token bound to an app uploads is that app's own: other apps see nothing of it, by the API or
 by reports of theirs, and cannot take its UUID; what an unbound token uploads serves all."""
+import hashlib
 import io
 import json
 import pathlib
+import uuid
 import zipfile
 
 from daemon import Daemon
@@ -21,12 +23,13 @@ Binary Images:
 ''' % UUID.replace('-', '').lower()
 
 
-def renamed(to):
-    """The same dSYM with one function renamed."""
+def renamed(to, image=uuid.UUID(UUID)):
+    """The same dSYM with one function renamed; of that UUID."""
     out = io.BytesIO()
     with zipfile.ZipFile(DEMO) as z, zipfile.ZipFile(out, 'w', zipfile.ZIP_DEFLATED) as w:
         for name in z.namelist():
-            w.writestr(name, z.read(name).replace(b'step_rows', to))
+            data = z.read(name).replace(b'step_rows', to)
+            w.writestr(name, data.replace(uuid.UUID(UUID).bytes, image.bytes))
     return out.getvalue()
 
 
@@ -96,6 +99,71 @@ def sees_nothing(d, app, who):
     assert d.request('DELETE', '/v1/symbols/' + UUID, None, {}, who).status == 404
     assert listed(d, who, '/v1/symbols/missing') == [UUID]
     assert name_in_reports(d, app) == []
+
+
+def open_pieces(d, data, who, status=201, **more):
+    body = {'size': len(data), 'sha256': hashlib.sha256(data).hexdigest(), **more}
+    answer = d.request('POST', '/v1/symbols/uploads', json.dumps(body).encode(), JSON, who)
+    assert answer.status == status, answer
+    return answer.json['upload_id']
+
+
+def piece(d, id, data, who, status=200):
+    answer = d.request('PUT', '/v1/symbols/uploads/%s?offset=0&wait=1' % id, data,
+                       {'Content-Type': 'application/octet-stream'}, who)
+    assert answer.status == status, answer
+
+
+def pieces():
+    """Whom an upload in pieces serves says who opened it, not who sent its last piece."""
+    with Daemon() as d:
+        a, b = tokens(d, A), tokens(d, B)
+        own = renamed(b'a_secret_')
+        id = open_pieces(d, own, a)
+        shared = open_pieces(d, own, True, bundle_id=A)
+        assert shared != id and open_pieces(d, own, a, 200) == id
+        for token, other in ((b, id), (b, shared), (a, shared)):
+            assert d.request('GET', '/v1/symbols/uploads/' + other, None, {}, token).status == 404
+            assert d.request('DELETE', '/v1/symbols/uploads/' + other, None, {}, token).status == 404
+            piece(d, other, own, token, 404)
+        piece(d, id, own, True)
+        assert check(d, a) and not check(d, b) and not check(d, True)
+        # not even who has the digest gets the file, or hears that it is there
+        open_pieces(d, own, b)
+        assert not check(d, b)
+        piece(d, shared, own, True)
+        assert check(d, b) and check(d, True)
+
+
+def stand_ins():
+    """What stands in for an app is its own matter, too."""
+    near = UUID.replace('4C4C4482', '11111111')
+    path = '/v1/symbols/%s/stand-in' % UUID
+    with Daemon() as d:
+        a, b = tokens(d, A), tokens(d, B)
+        report(d, A, a)
+        report(d, B, b)
+        other = [renamed(f, uuid.UUID(near)) for f in (b'a_secret_', b'b_evil_rs')]
+        send(d, other[0], a, '&version=1')
+        put = lambda who: d.request('PUT', path, json.dumps({'uuid': near}).encode(), JSON, who).status
+        assert put(b) == 404 and put(a) == 204
+        want = name_in_reports(d, A)
+        assert want and name_in_reports(d, B) == []
+        send(d, other[1], b, '&version=1')
+        assert d.request('DELETE', path, None, {}, b).status == 404 and put(b) == 204
+        evil = name_in_reports(d, B)
+        assert evil and evil != want == name_in_reports(d, A)
+        d.restart()
+        for who in (a, b):
+            shown = d.request('GET', '/v1/symbols/' + UUID, None, {}, who).json
+            assert shown['objects'] == [] and shown['stand_in']['uuid'] == near, shown
+        assert d.request('DELETE', path, None, {}, b).status == 204
+        assert name_in_reports(d, B) == [] and name_in_reports(d, A) == want
+        # the true file ends the owner's
+        send(d, renamed(b'truth_row'), a)
+        assert name_in_reports(d, A) not in ([], want)
+        assert d.request('GET', '/v1/symbols/' + UUID, None, {}, a).json['stand_in'] is None
+        assert d.request('DELETE', path, None, {}, True).status == 404
 
 
 def main():
@@ -174,3 +242,5 @@ def main():
 
 
 main()
+pieces()
+stand_ins()

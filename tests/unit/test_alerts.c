@@ -104,6 +104,7 @@ static void stand_in(void)
     struct write_op *op = write_op_new(WRITE_STAND_IN, 4096);
     op->u.stand_in = (struct op_stand_in){.uuid = suite_uuid(1),
                                           .stand_in = suite_uuid(OTHER),
+                                          .bundle_id = "",
                                           .on = true,
                                           .by_hand = true,
                                           .now_ms = SUITE_NOW};

@@ -178,7 +178,7 @@ static void stand_in(const struct uuid *uuid, const struct uuid *other, bool on)
 {
     struct write_op *op = write_op_new(WRITE_STAND_IN, 4096);
     op->u.stand_in = (struct op_stand_in){
-        .uuid = *uuid, .stand_in = *other, .on = on, .by_hand = true, .now_ms = 1};
+        .uuid = *uuid, .stand_in = *other, .bundle_id = "", .on = on, .by_hand = true, .now_ms = 1};
     rig_apply(&rig, op);
 }
 

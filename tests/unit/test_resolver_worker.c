@@ -136,7 +136,7 @@ END_TEST
 START_TEST(a_stand_in_is_of_the_grounds)
 {
     setup();
-    struct stand_in stand_in = {.uuid = shop};
+    struct stand_in stand_in = {.uuid = shop, .app = ""};
     memset(stand_in.stand_in.bytes, 0x5a, sizeof(stand_in.stand_in.bytes));
     rig_put_index(&rig, &stand_in.stand_in, "other_load");
     add_report("r1", 0x1000, false);

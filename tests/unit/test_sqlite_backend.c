@@ -216,7 +216,21 @@ static void run_sql(const char *path, const char *sql)
     sqlite3_close(db);
 }
 
-#define SHELVES_BEFORE_18 "DROP TABLE own_shelves; DROP TABLE shelf_secret;"
+/* Stand-ins as they were before 19, of no app; those of now are kept aside. */
+#define STAND_INS_BEFORE_19                                                                        \
+    "ALTER TABLE open_uploads DROP COLUMN bound; DROP INDEX stand_ins_used;"                       \
+    "ALTER TABLE stand_ins RENAME TO stand_ins_kept;"                                              \
+    "CREATE TABLE stand_ins (uuid BLOB PRIMARY KEY, stand_in BLOB NOT NULL,"                       \
+    " by_hand INTEGER NOT NULL, created_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;"               \
+    "INSERT OR IGNORE INTO stand_ins SELECT uuid, stand_in, by_hand, created_ms"                   \
+    " FROM stand_ins_kept;"                                                                        \
+    "CREATE INDEX stand_ins_used ON stand_ins (stand_in);"
+
+/* Nothing is an app's own before 18; shelves are kept aside. */
+#define SHELVES_BEFORE_18                                                                          \
+    STAND_INS_BEFORE_19                                                                            \
+    "DROP INDEX own_shelves_app; ALTER TABLE own_shelves RENAME TO shelves_kept;"                  \
+    "DROP TABLE shelf_secret;"
 
 /* Members of slide groups as they were before 16, of no app; those of now are kept aside. */
 #define MEMBERS_BEFORE_16                                                                          \
@@ -380,7 +394,11 @@ START_TEST(tallies_of_an_older_file_are_counted)
     ck_assert_int_eq(storage_upgrade(b.storage)->to, SQL_MIGRATIONS);
     run_sql(b.path, "DROP TABLE layout_claims; ALTER TABLE claims_kept RENAME TO layout_claims;"
                     "DROP TABLE group_members; ALTER TABLE members_kept RENAME TO group_members;"
-                    "CREATE INDEX group_members_uuid ON group_members (uuid)");
+                    "CREATE INDEX group_members_uuid ON group_members (uuid);"
+                    "DROP TABLE own_shelves; ALTER TABLE shelves_kept RENAME TO own_shelves;"
+                    "CREATE INDEX own_shelves_app ON own_shelves (bundle_id);"
+                    "DROP TABLE stand_ins; ALTER TABLE stand_ins_kept RENAME TO stand_ins;"
+                    "CREATE INDEX stand_ins_used ON stand_ins (stand_in)");
     check_whole(b.path);
     check_parts(b.path);
     ck_assert_uint_gt(check_tallies(b.path), 0);
