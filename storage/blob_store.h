@@ -1,10 +1,10 @@
 /*
  * blob_store - the files beside the database: index files, object files, the spool.
  *
- * Purpose: one folder: `symbols/ab/UUID.gsym`, `objects/ab/SHA256`, `maps/…`, `spool/…`. UUIDs of indexes
- * are those of shelves (shelf.h). Named so that an
- * object store can stand behind the same calls later. Several objects may have one UUID: the index of
- * each is `symbols/ab/UUID.SHA256.gsym`, and `UUID.gsym` is a link to the one in use.
+ * Purpose: one folder: `symbols/ab/UUID.gsym`, `objects/ab/SHA256`, `maps/…`, `spool/…`. UUIDs of
+ * indexes are those of shelves (shelf.h). Named so that an object store can stand behind the same
+ * calls later. Several objects may have one UUID: the index of each is
+ * `symbols/ab/UUID.SHA256.gsym`, and `UUID.gsym` is a link to the one in use.
  *
  * Invariants: a blob appears whole or not at all (written aside, synced, renamed, folder synced).
  * A rename over an existing blob keeps old mappings valid. Names are made here, never from input.

@@ -9,8 +9,9 @@
  *   GET, HEAD …/uploads/{id}        how far it is; what it became
  *   DELETE …/uploads/{id}           gives it up
  *
- * The id is 128 random bits; a token bound to an app sees what tokens bound to it opened alone, and who
- * opened it decides whom it will serve. What was answered for is synced and in the database, so neither a broken connection nor a crash loses it.
+ * The id is 128 random bits; a token bound to an app sees what tokens bound to it opened alone, and
+ * who opened it decides whom it will serve. What was answered for is synced and in the database, so
+ * neither a broken connection nor a crash loses it.
  */
 #include "server/http/api.h"
 

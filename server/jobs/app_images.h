@@ -6,10 +6,10 @@
  * and which index of an image serves the app (storage/read_shelves.h).
  *
  * Invariants: a pass of the resolver begins with app_images_forget(): facts may change with every
- * symbol file and every ring is answered by a pass, so nothing stale outlives a pass. Which index serves is asked anew
- * for every page, after the page was read (app_images_turn): an index that comes later turns the page's
- * stacks back, so that answers made without it come too late. Bounded by
- * `max_entries` and by the arena; when full everything is forgotten, between two stacks only.
+ * symbol file and every ring is answered by a pass, so nothing stale outlives a pass. Which index
+ * serves is asked anew for every page, after the page was read (app_images_turn): an index that
+ * comes later turns the page's stacks back, so that answers made without it come too late. Bounded
+ * by `max_entries` and by the arena; when full everything is forgotten, between two stacks only.
  *
  * Threads: one owner, with its own storage reader. Memory: texts live until the next begin.
  */

@@ -2,14 +2,16 @@
  * index_install - checks what the indexing child wrote and puts it into place.
  *
  * Purpose: every index file is verified whole (tables and CRC) and must be that of the UUID it was
- * announced for. What came with a token bound to an app goes to that app's own shelves (storage/shelf.h),
- * which nothing of others is on. Each object's index goes into the store; of several objects of one shelf the richest
- * is used (index_rank.h); the cache and the door's table of layouts are told.
+ * announced for. What came with a token bound to an app goes to that app's own shelves
+ * (storage/shelf.h), which nothing of others is on. Each object's index goes into the store; of
+ * several objects of one shelf the richest is used (index_rank.h); the cache and the door's table
+ * of layouts are told.
  *
  * Invariants: nothing the child said is believed where the file itself can be asked. An index that
- * is in use is only replaced by a richer one, or by the same object's made anew; a second, different
- * object of the UUID is reported in the slice's reason, a conflict as one. A slice that fails its check fails alone. After ERR_OK the files of all
- * installed slices are in place and synced; after an error the caller may simply do it all again.
+ * is in use is only replaced by a richer one, or by the same object's made anew; a second,
+ * different object of the UUID is reported in the slice's reason, a conflict as one. A slice that
+ * fails its check fails alone. After ERR_OK the files of all installed slices are in place and
+ * synced; after an error the caller may simply do it all again.
  *
  * Threads: the indexer's. Memory: the result lives in the caller's arena.
  */

@@ -1,10 +1,11 @@
 /*
  * index_refit - chooses the index of a shelf anew: after a deletion, a loss, or an upgrade.
  *
- * Purpose: of the objects that the database has on a shelf (storage/shelf.h) the richest one (index_rank.h) whose index
- * can be had comes into use: its kept index file, if that is whole and of this version, else one
- * that the child makes from the kept object file. Objects of which neither is left are lost:
- * `symbols/check` calls a UUID missing that has no other. Index files that no row stands for go.
+ * Purpose: of the objects that the database has on a shelf (storage/shelf.h) the richest one
+ * (index_rank.h) whose index can be had comes into use: its kept index file, if that is whole and
+ * of this version, else one that the child makes from the kept object file. Objects of which
+ * neither is left are lost: `symbols/check` calls a UUID missing that has no other. Index files
+ * that no row stands for go.
  *
  * Invariants: nothing is written but files; the caller tells the database (WRITE_REFITTED) and turns
  * stacks back. Doing it again, whole or half, ends the same.

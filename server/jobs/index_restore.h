@@ -2,9 +2,9 @@
  * index_restore - symbol maps that an upload brought: kept, and put to use.
  *
  * Purpose: the child leaves the maps of an upload (`UUID.bcsymbolmap`, `UUID.plist`) in its folder.
- * They go into the store, where every later run of the child finds them; those of an app's own upload
- * (storage/shelf.h) apart, for its own indexes. Indexes of the same owner that are there already and hide names
- * are made anew from their kept objects, as further slices of this upload.
+ * They go into the store, where every later run of the child finds them; those of an app's own
+ * upload (storage/shelf.h) apart, for its own indexes. Indexes of the same owner that are there
+ * already and hide names are made anew from their kept objects, as further slices of this upload.
  *
  * Invariants: an index is made anew only when it hides names and a map for it is there; an object of
  * the upload itself has had its map already. Nothing is told to the database here. Doing it again
