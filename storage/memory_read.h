@@ -103,8 +103,8 @@ enum err mem_read_object_holders(struct storage_reader *r, struct arena *arena,
 enum err mem_read_held_objects(struct storage_reader *r, const char *holder, size_t limit,
                                struct arena *arena, struct object_row **ret, size_t *ret_count,
                                struct error *err);
-enum err mem_read_object_totals(struct storage_reader *r, struct object_totals *ret,
-                                struct error *err);
+enum err mem_read_object_totals(struct storage_reader *r, const char *bundle_id,
+                                struct object_totals *ret, struct error *err);
 enum err mem_read_stand_ins(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
                             struct stand_in_row **ret, size_t *ret_count, struct error *err);
 enum err mem_read_protected(struct storage_reader *r, const char *bundle_id, struct arena *arena,

@@ -300,7 +300,8 @@ enum err mem_read_stats(struct storage_reader *r, const char *bundle_id, struct 
     }
     x.symbol_files = count_symbols(r, bundle_id);
     for (size_t i = 0; i < s->uploads_count; i++)
-        x.uploads_waiting += s->uploads[i].row.state < UPLOAD_INDEXED;
+        x.uploads_waiting += s->uploads[i].row.state < UPLOAD_INDEXED &&
+                             (!bundle_id || strcmp(s->uploads[i].bundle_id, bundle_id) == 0);
     x.pending_findings = count_findings(s, bundle_id);
     *ret = x;
     return ERR_OK;

@@ -170,21 +170,40 @@ enum err mem_read_held_objects(struct storage_reader *r, const char *holder, siz
     return ERR_OK;
 }
 
-enum err mem_read_object_totals(struct storage_reader *r, struct object_totals *ret,
-                                struct error *err)
+static bool is_for(const struct mem_slice *x, const char *bundle_id)
+{
+    return !bundle_id || strcmp(x->row.bundle_id, bundle_id) == 0;
+}
+
+static bool has_object(const struct mem_state *s, const char *bundle_id,
+                       const uint8_t sha256[SHA256_SIZE])
+{
+    bool has = !bundle_id;
+    for (size_t i = 0; i < s->slices_count && !has; i++)
+        has = is_for(&s->slices[i], bundle_id) &&
+              memcmp(s->slices[i].row.object_sha256, sha256, SHA256_SIZE) == 0;
+    return has;
+}
+
+enum err mem_read_object_totals(struct storage_reader *r, const char *bundle_id,
+                                struct object_totals *ret, struct error *err)
 {
     const struct mem_state *s = mem_read_state(r);
     struct object_totals t = {0};
     (void)err;
     for (size_t i = 0; i < s->objects_count; i++) {
         const struct mem_object *o = &s->objects[i];
+        if (!has_object(s, bundle_id, o->row.sha256))
+            continue;
         t.files++;
         t.bytes += o->row.bytes;
         t.system_files += o->system;
         t.system_bytes += o->system ? o->row.bytes : 0;
     }
     for (size_t i = 0; i < s->slices_count; i++)
-        t.index_bytes += s->slices[i].row.current ? s->slices[i].row.index_bytes : 0;
+        t.index_bytes += s->slices[i].row.current && is_for(&s->slices[i], bundle_id)
+                             ? s->slices[i].row.index_bytes
+                             : 0;
     *ret = t;
     return ERR_OK;
 }

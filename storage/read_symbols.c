@@ -44,9 +44,10 @@ enum err read_held_objects(struct storage_reader *r, const char *holder, size_t 
                             read_held_objects(r, holder, limit, arena, ret, ret_count, err));
 }
 
-enum err read_object_totals(struct storage_reader *r, struct object_totals *ret, struct error *err)
+enum err read_object_totals(struct storage_reader *r, const char *bundle_id,
+                            struct object_totals *ret, struct error *err)
 {
-    return READ_WITHIN(r, err, read_object_totals(r, ret, err));
+    return READ_WITHIN(r, err, read_object_totals(r, bundle_id, ret, err));
 }
 
 enum err read_protected(struct storage_reader *r, const char *bundle_id, struct arena *arena,

@@ -65,7 +65,9 @@ struct object_totals {
     uint64_t system_files, system_bytes; /* those of them that came as system symbols */
     uint64_t index_bytes;                /* indexes in use */
 };
-enum err read_object_totals(struct storage_reader *r, struct object_totals *ret, struct error *err);
+/* Of what was uploaded for an app; `bundle_id` NULL: of all. */
+enum err read_object_totals(struct storage_reader *r, const char *bundle_id,
+                            struct object_totals *ret, struct error *err);
 
 struct protected_row {
     const char *bundle_id, *version, *build, *os_build; /* "": any */

@@ -34,7 +34,7 @@ enum err sqlite_read_stats(struct storage_reader *base, const char *bundle_id,
     if (!rc)
         rc = numbers(r, SQL_STATS_SYMBOLS, &app, 1, &symbols, 1, err);
     if (!rc)
-        rc = numbers(r, SQL_STATS_UPLOADS, NULL, 0, &uploads, 1, err);
+        rc = numbers(r, SQL_STATS_UPLOADS, &app, 1, &uploads, 1, err);
     if (!rc)
         rc = numbers(r, SQL_STATS_FINDINGS, &app, 1, &findings, 1, err);
     if (!rc)

@@ -85,12 +85,12 @@ enum err sqlite_read_held_objects(struct storage_reader *r, const char *holder, 
     return sqlite_row_array(c, st, fill_object, arena, ret, ret_count, err);
 }
 
-enum err sqlite_read_object_totals(struct storage_reader *r, struct object_totals *ret,
-                                   struct error *err)
+enum err sqlite_read_object_totals(struct storage_reader *r, const char *bundle_id,
+                                   struct object_totals *ret, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(r)->conn;
     bool row = false;
-    sqlite3_stmt *st = sql_bind(c, SQL_OBJECT_TOTALS, NULL, 0, err);
+    sqlite3_stmt *st = sql_start(c, SQL_OBJECT_TOTALS, err, sql_text(bundle_id));
     enum err rc = st ? sql_step(c, st, &row, err) : err->code;
     if (rc || !row)
         return rc;

@@ -144,8 +144,8 @@ struct storage_backend {
     enum err (*read_held_objects)(struct storage_reader *r, const char *holder, size_t limit,
                                   struct arena *arena, struct object_row **ret, size_t *ret_count,
                                   struct error *err);
-    enum err (*read_object_totals)(struct storage_reader *r, struct object_totals *ret,
-                                   struct error *err);
+    enum err (*read_object_totals)(struct storage_reader *r, const char *bundle_id,
+                                   struct object_totals *ret, struct error *err);
     enum err (*read_protected)(struct storage_reader *r, const char *bundle_id, struct arena *arena,
                                struct protected_row **ret, size_t *ret_count, struct error *err);
     enum err (*read_open_upload)(struct storage_reader *r, const uint8_t id[OPEN_UPLOAD_ID_SIZE],

@@ -218,7 +218,7 @@ enum err api_get_stats(struct http_request *r, const struct read_tools *tools, s
     if (rc == ERR_OK)
         rc = query_bool(&r->query, "fresh", &fresh, err);
     if (rc == ERR_OK)
-        rc = read_object_totals(tools->storage, &objects, err);
+        rc = read_object_totals(tools->storage, r->identity.bundle_id, &objects, err);
     if (rc == ERR_OK)
         rc = read_stats(tools->storage, bundle_id, &s, err);
     if (rc == ERR_OK)

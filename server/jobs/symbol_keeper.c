@@ -180,11 +180,11 @@ static enum err tend_objects(struct symbol_keeper *k, int64_t wall_ms, struct ar
     if (rc == ERR_OK)
         rc = drop_old(k, wall_ms, arena, &old, err);
     if (rc == ERR_OK)
-        rc = read_object_totals(k->parts.reader, &totals, err);
+        rc = read_object_totals(k->parts.reader, NULL, &totals, err);
     if (rc == ERR_OK)
         rc = drop_surplus(k, totals.bytes, arena, &surplus, err);
     if (rc == ERR_OK)
-        rc = read_object_totals(k->parts.reader, &totals, err);
+        rc = read_object_totals(k->parts.reader, NULL, &totals, err);
     *ret_more = old || surplus;
     if (rc != ERR_OK)
         return rc;

@@ -1026,7 +1026,7 @@ WHERE x.current = 1
         WHERE i.app_id = (SELECT id FROM apps WHERE bundle_id = ?1) AND i.uuid = x.uuid));
 
 -- name: stats_uploads
-SELECT count(*) FROM uploads WHERE state < 2;
+SELECT count(*) FROM uploads WHERE state < 2 AND (?1 IS NULL OR bundle_id = ?1);
 
 -- name: stats_bytes
 SELECT c.page_count * s.page_size FROM pragma_page_count c, pragma_page_size s;

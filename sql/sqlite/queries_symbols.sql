@@ -166,11 +166,15 @@ WHERE ?1 = (
     )
 ORDER BY o.used_ms, o.sha256 LIMIT ?2;
 
+-- Of what was uploaded for an app; NULL: of all.
 -- name: object_totals
 SELECT count(*), coalesce(sum(bytes), 0), coalesce(sum(system), 0),
     coalesce(sum(CASE system WHEN 1 THEN bytes ELSE 0 END), 0),
-    (SELECT coalesce(sum(index_bytes), 0) FROM slices WHERE current = 1)
-FROM objects;
+    (SELECT coalesce(sum(x.index_bytes), 0) FROM slices x WHERE x.current = 1 AND (
+        ?1 IS NULL OR ?1 = (SELECT bundle_id FROM uploads WHERE id = x.upload_id)))
+FROM objects o
+WHERE ?1 IS NULL OR EXISTS (SELECT 1 FROM slices x JOIN uploads u ON u.id = x.upload_id
+    WHERE x.object_sha256 = o.sha256 AND u.bundle_id = ?1);
 
 -- name: protected_all
 SELECT bundle_id, version, build, os_build, created_ms FROM protected_builds

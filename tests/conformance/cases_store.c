@@ -250,7 +250,7 @@ void suite_objects_and_their_use(struct suite *s)
     struct uuid used = suite_uuid(1);
     put(s, 1, 1, true, SUITE_NOW);
     uint64_t second = put(s, 2, 1, true, SUITE_NOW + 1);
-    ck_assert_int_eq(read_object_totals(s->reader, &t, &err), ERR_OK);
+    ck_assert_int_eq(read_object_totals(s->reader, NULL, &t, &err), ERR_OK);
     ck_assert_uint_eq(t.files, 2);
     ck_assert_uint_eq(t.bytes, 10000);
     ck_assert_uint_eq(t.index_bytes, 8192);
@@ -281,7 +281,7 @@ void suite_objects_and_their_use(struct suite *s)
     op->u.objects.dropped = (const uint8_t(*)[SHA256_SIZE]) & rows[0].sha256;
     op->u.objects.dropped_count = 1;
     suite_apply(s, op);
-    ck_assert_int_eq(read_object_totals(s->reader, &t, &err), ERR_OK);
+    ck_assert_int_eq(read_object_totals(s->reader, NULL, &t, &err), ERR_OK);
     ck_assert_uint_eq(t.files, 1);
 }
 

@@ -91,10 +91,13 @@ static void dump_objects(struct dump *d)
     struct object_totals t;
     char sha[SHA256_TEXT_SIZE];
     size_t n;
-    if (dump_ok(d, read_object_totals(d->r, &t, &err), &err))
+    for (int app = 0; app < 2; app++) {
+        if (!dump_ok(d, read_object_totals(d->r, app ? SUITE_APP : NULL, &t, &err), &err))
+            continue;
         buf_printf(d->out, "objects %llu %llu %llu %llu %llu\n", (unsigned long long)t.files,
                    (unsigned long long)t.bytes, (unsigned long long)t.system_files,
                    (unsigned long long)t.system_bytes, (unsigned long long)t.index_bytes);
+    }
     for (int mode = 0; mode < 3; mode++) {
         if (!dump_ok(d,
                      read_idle_objects(d->r, mode == 0 ? 0 : INT64_MAX, mode == 2 ? INT64_MAX : 0,

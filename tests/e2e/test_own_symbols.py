@@ -172,6 +172,9 @@ def main():
         for app, who in ((A, a), (B, b), (C, True)):
             report(d, app, who)
         # the owner's own
+        kept = lambda: {k: v for k, v in d.request('GET', '/v1/stats', None, {}, b).json.items()
+                        if k.startswith(('object_', 'index_', 'symbol_', 'uploads_'))}
+        before = kept()
         own = renamed(b'a_secret_')
         sent = send(d, own, a)
         assert sent['slices'][0]['uuid'] == UUID, sent
@@ -180,6 +183,7 @@ def main():
         assert check(d, a) and listed(d, a) == [UUID] and listed(d, a, '/v1/symbols/missing') == []
         objects = d.request('GET', '/v1/symbols/' + UUID, None, {}, a).json['objects']
         assert [o['own'] for o in objects] == [True] and objects[0]['current'], objects
+        assert kept() == before and d.get('/v1/stats')['object_files'] == 1, kept()
         # nobody else's, also not after another look
         sees_nothing(d, B, b)
         report(d, B, b)
