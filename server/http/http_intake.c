@@ -136,7 +136,7 @@ static bool authorize(struct http_request *r, const struct http_head *head)
         http_problem(r, 403, "a token with the scope %s is needed",
                      auth_scope_name(r->route->scopes & ~(r->route->scopes - 1)));
     } else if (r->identity.bundle_id && r->route->unbound) {
-        http_problem(r, 403, "the token is bound to one app");
+        http_problem(r, 403, "a token that is bound to no app is needed");
     }
     return r->reply.status == 0;
 }

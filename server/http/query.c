@@ -210,7 +210,9 @@ enum err query_time(const struct query *q, const char *name, int64_t *ret, struc
     if (query_parse_int(text, ret) || clock_parse_rfc3339(text, strlen(text), ret))
         return ERR_OK;
     return error_set(err, ERR_INVALID,
-                     "%s: neither epoch milliseconds nor an RFC 3339 time with its zone", name);
+                     "%s: neither epoch milliseconds nor an RFC 3339 time with its zone, like "
+                     "2026-11-30T08:00:00Z (a + is %%2B in a URL)",
+                     name);
 }
 
 enum err query_word(const struct query *q, const char *name, const char *const *names, size_t count,

@@ -76,7 +76,8 @@ static bool read_timestamp(struct fields *f, json_t *o, struct report *r)
     if (json_is_string(v)) {
         if (clock_parse_rfc3339(json_string_value(v), json_string_length(v), &r->timestamp_ms))
             return true;
-        return fields_refuse(f, "not an RFC 3339 time", "%s", "timestamp");
+        return fields_refuse(f, "not an RFC 3339 time with its zone, like 2026-11-30T08:00:00Z",
+                             "%s", "timestamp");
     }
     return fields_rounded(f, o, "", "timestamp", -((int64_t)1 << 53), (int64_t)1 << 53,
                           &r->timestamp_ms);

@@ -113,6 +113,7 @@ START_TEST(times_are_utc)
     ck_assert_int_eq(v, 1710097200000);
     ck_assert_int_eq(query_time(&q, "x", &v, &err), ERR_INVALID);
     ck_assert_int_eq(query_time(&q, "y", &v, &err), ERR_INVALID);
+    ck_assert_ptr_nonnull(strstr(err.text, "like 2026-11-30T08:00:00Z (a + is %2B in a URL)"));
     ck_assert_int_eq(query_time(&q, "z", &v, &err), ERR_INVALID);
     arena_done(&arena);
 }
