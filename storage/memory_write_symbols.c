@@ -53,7 +53,7 @@ static enum err add_slice(struct mem_storage *m, const struct mem_upload *u,
     row->row = (struct slice_row){
         .id = row->id,
         .uuid = x->uuid,
-        .image = uuid_is_nil(&x->image) ? x->uuid : x->image,
+        .image = *op_slice_image(x),
         .name = keep(m, x->name),
         .member = keep(m, x->member),
         .arch = keep(m, x->arch),
@@ -113,7 +113,7 @@ static enum err store_slice(struct mem_storage *m, const struct mem_upload *u,
                             struct news *replaced, struct error *err)
 {
     struct mem_state *s = m->work;
-    const struct uuid *image = uuid_is_nil(&x->image) ? &x->uuid : &x->image;
+    const struct uuid *image = op_slice_image(x);
     bool placed = false;
     enum err rc = mem_shelf_note(m, &x->uuid, image, u->bundle_id, err);
     if (rc)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "storage/sqlite_life.h"
 #include "storage/sqlite_seen.h"
 
@@ -14,17 +15,16 @@ enum err sqlite_key_root(struct sqlite_storage *s, int64_t app_id, const uint8_t
     memcpy(at, key, sizeof(at));
     for (int i = 0; i < MERGES_MAX; i++) {
         bool row = false;
-        sqlite3_stmt *st =
-            sql_start(&s->conn, SQL_RULE_NEXT, err, sql_int(app_id), sql_blob(at, sizeof(at)));
-        enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
+        enum err rc = sql_get_fixed(
+            &s->conn,
+            sql_start(&s->conn, SQL_RULE_NEXT, err, sql_int(app_id), sql_blob(at, sizeof(at))), at,
+            sizeof(at), &row, err);
         if (rc)
             return rc;
         if (!row) {
             memcpy(ret, at, sizeof(at));
             return ERR_OK;
         }
-        sql_column_fixed(st, 0, at, sizeof(at));
-        sql_end(st);
     }
     return error_set(err, ERR_FORMAT, "merges of clusters make a circle");
 }
@@ -85,19 +85,14 @@ static enum err find_cluster(struct sqlite_storage *s, int64_t app_id,
     return rc;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 static bool shows_the_same(const struct op_resolution *a, const struct op_resolution *b)
 {
     return memcmp(a->key, b->key, sizeof(a->key)) == 0 && a->cluster_kind == b->cluster_kind &&
            a->provisional == b->provisional && a->hidden == b->hidden &&
-           same_text(a->title, b->title) && same_text(a->key_text, b->key_text) &&
-           same_text(a->function, b->function) && same_text(a->file, b->file) &&
-           same_text(a->image, b->image) && same_text(a->category, b->category) &&
-           same_text(a->owner, b->owner);
+           text_same(a->title, b->title) && text_same(a->key_text, b->key_text) &&
+           text_same(a->function, b->function) && text_same(a->file, b->file) &&
+           text_same(a->image, b->image) && text_same(a->category, b->category) &&
+           text_same(a->owner, b->owner);
 }
 
 enum err sqlite_cluster_of(struct sqlite_storage *s, int64_t app_id, const struct op_resolution *r,

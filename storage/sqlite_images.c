@@ -19,15 +19,10 @@ enum err uuid_list_add(struct uuid_list *l, struct arena *arena, const struct uu
     return ERR_OK;
 }
 
-static struct sql_value uuid_value(const struct uuid *u)
-{
-    return sql_blob(u->bytes, sizeof(u->bytes));
-}
-
 enum err sqlite_layout_learn(struct sqlite_storage *s, const struct uuid *uuid, uint64_t vmaddr,
                              uint64_t size, bool *ret_changed, struct error *err)
 {
-    enum err rc = sql_run(&s->conn, SQL_LAYOUT_SET, err, uuid_value(uuid), sql_int((int64_t)vmaddr),
+    enum err rc = sql_run(&s->conn, SQL_LAYOUT_SET, err, sql_uuid(uuid), sql_int((int64_t)vmaddr),
                           sql_int((int64_t)size));
     *ret_changed = !rc && sqlite3_changes(s->conn.db) > 0;
     return rc;
@@ -50,14 +45,14 @@ enum err sqlite_groups_of(struct sqlite_storage *s, const struct uuid *uuid, str
                           struct error *err)
 {
     struct grouping g = {l, &s->scratch};
-    return sqlite_each_row(&s->conn, sql_start(&s->conn, SQL_GROUPS_OF, err, uuid_value(uuid)),
+    return sqlite_each_row(&s->conn, sql_start(&s->conn, SQL_GROUPS_OF, err, sql_uuid(uuid)),
                            group_row, &g, err);
 }
 
 enum err sqlite_disturb_pending(struct sqlite_storage *s, const struct uuid *uuid,
                                 struct error *err)
 {
-    return sql_run(&s->conn, SQL_PENDING_DISTURB, err, uuid_value(uuid));
+    return sql_run(&s->conn, SQL_PENDING_DISTURB, err, sql_uuid(uuid));
 }
 
 static int by_id(const void *a, const void *b)
@@ -86,7 +81,7 @@ static enum err collect(struct sqlite_storage *s, const struct repend *r, size_t
 {
     struct collection c = {ids, *count};
     sqlite3_stmt *st = sql_start(&s->conn, r->all_users ? SQL_USER_STACKS : SQL_MISSING_STACKS, err,
-                                 uuid_value(&r->uuids->items[i]), sql_int((int64_t)r->after_id),
+                                 sql_uuid(&r->uuids->items[i]), sql_int((int64_t)r->after_id),
                                  sql_int((int64_t)end), sql_int(REPEND_CHUNK + 1));
     enum err rc = sqlite_each_row(&s->conn, st, collect_row, &c, err);
     *count = c.count;
@@ -166,12 +161,12 @@ static enum err learn_name(struct sqlite_storage *s, int64_t app_id, int32_t day
     int64_t known = 0;
     bool allowed = true;
     enum err rc =
-        sql_get(&s->conn, SQL_IMAGE_KNOWN, 0, &known, err, sql_int(app_id), uuid_value(&i->id));
+        sql_get(&s->conn, SQL_IMAGE_KNOWN, 0, &known, err, sql_int(app_id), sql_uuid(&i->id));
     if (!rc && !known)
         rc = sqlite_daily(s, app_id, DICT_IMAGE, day, &allowed, err);
     if (rc || known || !allowed)
         return rc;
-    return sql_run(&s->conn, SQL_IMAGE_INSERT, err, sql_int(app_id), uuid_value(&i->id),
+    return sql_run(&s->conn, SQL_IMAGE_INSERT, err, sql_int(app_id), sql_uuid(&i->id),
                    sql_int(i->kind), sql_int(i->class), sql_text(i->name ? i->name : ""),
                    sql_text(i->arch));
 }
@@ -184,15 +179,15 @@ static enum err learn_claim(struct sqlite_storage *s, int64_t app_id, int32_t da
     int64_t known = 0;
     bool allowed = true;
     enum err rc =
-        sql_get(&s->conn, SQL_LAYOUT_KNOWN, 0, &known, err, uuid_value(&i->id), sql_int(app_id));
+        sql_get(&s->conn, SQL_LAYOUT_KNOWN, 0, &known, err, sql_uuid(&i->id), sql_int(app_id));
     if (!rc && !known)
         rc = sql_get(&s->conn, SQL_LAYOUT_CLAIMED, 0, &known, err, sql_int(app_id),
-                     uuid_value(&i->id));
+                     sql_uuid(&i->id));
     if (!rc && !known)
         rc = sqlite_daily(s, app_id, DICT_LAYOUT, day, &allowed, err);
     if (rc || known || !allowed)
         return rc;
-    return sql_run(&s->conn, SQL_LAYOUT_CLAIM, err, sql_int(app_id), uuid_value(&i->id),
+    return sql_run(&s->conn, SQL_LAYOUT_CLAIM, err, sql_int(app_id), sql_uuid(&i->id),
                    sql_int((int64_t)i->vmaddr));
 }
 
@@ -202,17 +197,17 @@ static enum err learn_member(struct sqlite_storage *s, int64_t app_id, int32_t d
     int64_t known = 0;
     int64_t placed = 0;
     bool allowed = true;
-    enum err rc = sql_get(&s->conn, SQL_MEMBER_KNOWN, 0, &known, err, uuid_value(&i->group),
-                          sql_int(app_id), uuid_value(&i->id));
+    enum err rc = sql_get(&s->conn, SQL_MEMBER_KNOWN, 0, &known, err, sql_uuid(&i->group),
+                          sql_int(app_id), sql_uuid(&i->id));
     if (!rc && !known)
         rc = sqlite_daily(s, app_id, DICT_MEMBER, day, &allowed, err);
     if (rc || known || !allowed)
         return rc;
-    rc = sql_run(&s->conn, SQL_MEMBER_INSERT, err, uuid_value(&i->group), sql_int(app_id),
-                 uuid_value(&i->id));
+    rc = sql_run(&s->conn, SQL_MEMBER_INSERT, err, sql_uuid(&i->group), sql_int(app_id),
+                 sql_uuid(&i->id));
     if (!rc)
-        rc = sql_get(&s->conn, SQL_LAYOUT_KNOWN, 0, &placed, err, uuid_value(&i->id),
-                     sql_int(app_id));
+        rc =
+            sql_get(&s->conn, SQL_LAYOUT_KNOWN, 0, &placed, err, sql_uuid(&i->id), sql_int(app_id));
     if (!rc && placed)
         rc = uuid_list_add(changed, &s->scratch, &i->group, err);
     return rc;

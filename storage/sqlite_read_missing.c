@@ -40,7 +40,7 @@ static enum err fill_versions(struct sql_conn *c, struct missing_row *m, struct 
                               struct build_seen **ret_seen, struct error *err)
 {
     size_t count = 0;
-    sqlite3_stmt *st = sql_start(c, SQL_MISSING_VERSIONS, err, sql_blob(&m->uuid, sizeof(m->uuid)),
+    sqlite3_stmt *st = sql_start(c, SQL_MISSING_VERSIONS, err, sql_uuid(&m->uuid),
                                  sql_text(m->bundle_id), sql_int(VERSIONS_MAX));
     enum err rc = sqlite_row_array(c, st, fill_seen, arena, ret_seen, &count, err);
     if (rc)
@@ -95,15 +95,12 @@ static enum err fill_stand_in(struct sql_conn *c, struct missing_row *m, struct 
     bool row = false;
     int64_t serves = 0;
     struct uuid u;
-    sqlite3_stmt *st = sql_start(c, SQL_STAND_IN_OF, err, sql_blob(&m->uuid, sizeof(m->uuid)),
-                                 sql_text(m->bundle_id));
-    enum err rc = st ? sql_step(c, st, &row, err) : err->code;
+    enum err rc = sql_get_fixed(
+        c, sql_start(c, SQL_STAND_IN_OF, err, sql_uuid(&m->uuid), sql_text(m->bundle_id)), &u,
+        sizeof(u), &row, err);
     if (rc || !row)
         return rc;
-    sql_column_fixed(st, 0, &u, sizeof(u));
-    sql_end(st);
-    rc = sql_get(c, SQL_STAND_IN_SERVES, 0, &serves, err, sql_blob(&u, sizeof(u)),
-                 sql_text(m->bundle_id));
+    rc = sql_get(c, SQL_STAND_IN_SERVES, 0, &serves, err, sql_uuid(&u), sql_text(m->bundle_id));
     if (rc || !serves)
         return rc;
     m->stand_in = arena_memdup(arena, &u, sizeof(u));

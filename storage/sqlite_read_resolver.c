@@ -38,8 +38,7 @@ enum err sqlite_read_image(struct storage_reader *base, const char *bundle_id,
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
     bool row = false;
     bool failed = false;
-    sqlite3_stmt *st = sql_start(c, SQL_IMAGE_GET, err, sql_text(bundle_id),
-                                 sql_blob(id->bytes, sizeof(id->bytes)));
+    sqlite3_stmt *st = sql_start(c, SQL_IMAGE_GET, err, sql_uuid(id), sql_text(bundle_id));
     enum err rc = st ? sql_step(c, st, &row, err) : err->code;
     if (rc)
         return rc;
@@ -93,8 +92,7 @@ enum err sqlite_read_group(struct storage_reader *base, const char *bundle_id,
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
     struct row_list rows;
     row_list_init(&rows, sizeof(struct layout_row), arena);
-    sqlite3_stmt *st = sql_start(c, SQL_GROUP_LAYOUTS, err,
-                                 sql_blob(group->bytes, sizeof(group->bytes)), sql_text(bundle_id));
+    sqlite3_stmt *st = sql_start(c, SQL_GROUP_LAYOUTS, err, sql_uuid(group), sql_text(bundle_id));
     enum err rc = sqlite_rows(c, st, fill_layout, &rows, err);
     if (rc)
         return rc;

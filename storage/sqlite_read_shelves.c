@@ -2,32 +2,14 @@
 #include "storage/shelf.h"
 #include "storage/sqlite_read.h"
 
-static struct sql_value uuid_value(const struct uuid *u)
-{
-    return sql_blob(u->bytes, sizeof(u->bytes));
-}
-
-/* `st` is of one row at most, with one blob. */
-static enum err one_blob(struct sql_conn *c, sqlite3_stmt *st, void *ret, size_t size,
-                         bool *ret_row, struct error *err)
-{
-    *ret_row = false;
-    enum err rc = st ? sql_step(c, st, ret_row, err) : err->code;
-    if (rc || !*ret_row)
-        return rc;
-    sql_column_fixed(st, 0, ret, size);
-    sql_end(st);
-    return ERR_OK;
-}
-
 enum err sqlite_read_shelf(struct storage_reader *base, const char *own, const struct uuid *image,
                            struct uuid *ret, struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
     uint8_t secret[SHA256_SIZE] = {0};
     bool row = false;
-    enum err rc =
-        one_blob(c, sql_bind(c, SQL_SHELF_SECRET, NULL, 0, err), secret, sizeof(secret), &row, err);
+    enum err rc = sql_get_fixed(c, sql_bind(c, SQL_SHELF_SECRET, NULL, 0, err), secret,
+                                sizeof(secret), &row, err);
     if (rc)
         return rc;
     if (!row)
@@ -42,8 +24,8 @@ enum err sqlite_read_shelf_image(struct storage_reader *base, const struct uuid 
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
     bool row = false;
     *ret = *shelf;
-    return one_blob(c, sql_start(c, SQL_SHELF_IMAGE, err, uuid_value(shelf)), ret, sizeof(*ret),
-                    &row, err);
+    return sql_get_fixed(c, sql_start(c, SQL_SHELF_IMAGE, err, sql_uuid(shelf)), ret, sizeof(*ret),
+                         &row, err);
 }
 
 enum err sqlite_read_shelf_for(struct storage_reader *base, const char *bundle_id,
@@ -51,11 +33,11 @@ enum err sqlite_read_shelf_for(struct storage_reader *base, const char *bundle_i
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
     bool row = false;
-    sqlite3_stmt *st =
-        bundle_id ? sql_start(c, SQL_SHELF_FOR, err, uuid_value(image), sql_text(bundle_id))
-                  : sql_start(c, SQL_SHELF_FOR_ANY, err, uuid_value(image));
+    sqlite3_stmt *st = bundle_id
+                           ? sql_start(c, SQL_SHELF_FOR, err, sql_uuid(image), sql_text(bundle_id))
+                           : sql_start(c, SQL_SHELF_FOR_ANY, err, sql_uuid(image));
     *ret = *image;
-    return one_blob(c, st, ret, sizeof(*ret), &row, err);
+    return sql_get_fixed(c, st, ret, sizeof(*ret), &row, err);
 }
 
 enum err sqlite_read_owns_shelves(struct storage_reader *base, const char *bundle_id, bool *ret,

@@ -121,7 +121,7 @@ enum err sqlite_read_symbols_present(struct storage_reader *base, const char *bu
     for (size_t i = 0; i < count; i++) {
         int64_t found = 0;
         enum err rc = sql_get(&sqlite_reader_of(base)->conn, SQL_SYMBOL_SERVES, 0, &found, err,
-                              sql_blob(&uuids[i], sizeof(uuids[i])), sql_text(bundle_id));
+                              sql_uuid(&uuids[i]), sql_text(bundle_id));
         if (rc)
             return rc;
         present[i] = found != 0;
@@ -182,10 +182,9 @@ enum err sqlite_read_symbol(struct storage_reader *base, const struct uuid *uuid
                             struct arena *arena, struct slice_row **ret, size_t *ret_count,
                             struct error *err)
 {
-    return read_slices(base,
-                       sql_start(&sqlite_reader_of(base)->conn, SQL_SYMBOL_GET, err,
-                                 sql_blob(uuid, sizeof(*uuid))),
-                       arena, ret, ret_count, err);
+    return read_slices(
+        base, sql_start(&sqlite_reader_of(base)->conn, SQL_SYMBOL_GET, err, sql_uuid(uuid)), arena,
+        ret, ret_count, err);
 }
 
 enum err sqlite_read_symbol_files(struct storage_reader *base, const char *bundle_id,
@@ -194,7 +193,7 @@ enum err sqlite_read_symbol_files(struct storage_reader *base, const char *bundl
 {
     return read_slices(base,
                        sql_start(&sqlite_reader_of(base)->conn, SQL_SYMBOL_FILES, err,
-                                 sql_blob(image, sizeof(*image)), sql_text(bundle_id)),
+                                 sql_uuid(image), sql_text(bundle_id)),
                        arena, ret, ret_count, err);
 }
 

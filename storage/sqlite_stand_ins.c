@@ -2,27 +2,22 @@
 #include "storage/sqlite_images.h"
 #include "storage/sqlite_read.h"
 
-static struct sql_value uuid_value(const struct uuid *u)
-{
-    return sql_blob(u->bytes, sizeof(u->bytes));
-}
-
 enum err sqlite_stand_in_end(struct sqlite_storage *s, const struct uuid *uuid, struct error *err)
 {
-    return sql_run(&s->conn, SQL_STAND_IN_END, err, uuid_value(uuid));
+    return sql_run(&s->conn, SQL_STAND_IN_END, err, sql_uuid(uuid));
 }
 
 enum err sqlite_stand_in_changed(struct sqlite_storage *s, const struct uuid *uuid,
                                  struct error *err)
 {
-    return sql_run(&s->conn, SQL_STAND_IN_USERS_REPEND, err, uuid_value(uuid));
+    return sql_run(&s->conn, SQL_STAND_IN_USERS_REPEND, err, sql_uuid(uuid));
 }
 
 /* Stacks of the UUID are resolved anew, those under way, too. */
 static enum err turn_back(struct sqlite_storage *s, const struct op_stand_in *o, struct error *err)
 {
     enum err rc =
-        sql_run(&s->conn, SQL_STAND_IN_REPEND, err, uuid_value(&o->uuid), sql_text(o->bundle_id));
+        sql_run(&s->conn, SQL_STAND_IN_REPEND, err, sql_uuid(&o->uuid), sql_text(o->bundle_id));
     return rc ? rc : sqlite_disturb_pending(s, &o->uuid, err);
 }
 
@@ -33,12 +28,12 @@ static enum err check(struct sqlite_storage *s, const struct op_stand_in *o, str
     int64_t differs = 0;
     int64_t count = 0;
     const struct sql_value app = sql_text(o->bundle_id);
-    enum err rc = sql_get(&s->conn, SQL_SYMBOL_SERVES, 0, &wanted, err, uuid_value(&o->uuid), app);
+    enum err rc = sql_get(&s->conn, SQL_SYMBOL_SERVES, 0, &wanted, err, sql_uuid(&o->uuid), app);
     if (!rc)
-        rc = sql_get(&s->conn, SQL_STAND_IN_INDEXED, 0, &there, err, uuid_value(&o->stand_in), app);
+        rc = sql_get(&s->conn, SQL_STAND_IN_INDEXED, 0, &there, err, sql_uuid(&o->stand_in), app);
     if (!rc)
-        rc = sql_get(&s->conn, SQL_STAND_IN_DIFFERS, 0, &differs, err, uuid_value(&o->stand_in),
-                     app, uuid_value(&o->uuid));
+        rc = sql_get(&s->conn, SQL_STAND_IN_DIFFERS, 0, &differs, err, sql_uuid(&o->stand_in), app,
+                     sql_uuid(&o->uuid));
     if (!rc)
         rc = sql_get_values(&s->conn, SQL_STAND_IN_COUNT, NULL, 0, 0, &count, err);
     if (rc)
@@ -62,13 +57,13 @@ static enum err look(struct sqlite_storage *s, const struct op_stand_in *o, bool
     bool row = false;
     int64_t kept = 0;
     if (o->on && !o->by_hand) {
-        enum err rc = sql_get(&s->conn, SQL_STAND_IN_THERE, 0, &kept, err, uuid_value(&o->uuid),
+        enum err rc = sql_get(&s->conn, SQL_STAND_IN_THERE, 0, &kept, err, sql_uuid(&o->uuid),
                               sql_text(o->bundle_id));
         *ret_existed = kept != 0;
         return rc;
     }
-    sqlite3_stmt *st = sql_start(&s->conn, SQL_STAND_INS_AT, err, uuid_value(&o->uuid),
-                                 sql_text(o->bundle_id), uuid_value(&o->stand_in));
+    sqlite3_stmt *st = sql_start(&s->conn, SQL_STAND_INS_AT, err, sql_uuid(&o->uuid),
+                                 sql_text(o->bundle_id), sql_uuid(&o->stand_in));
     enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
     if (rc || !row)
         return rc;
@@ -93,10 +88,10 @@ enum err sqlite_write_stand_in(struct sqlite_storage *s, struct write_op *op, st
     if (o->on)
         rc = check(s, o, err);
     if (!rc)
-        rc = sql_run(&s->conn, SQL_STAND_IN_DELETE, err, uuid_value(&o->uuid), app);
+        rc = sql_run(&s->conn, SQL_STAND_IN_DELETE, err, sql_uuid(&o->uuid), app);
     if (!rc && o->on)
-        rc = sql_run(&s->conn, SQL_STAND_IN_SET, err, uuid_value(&o->uuid), app,
-                     uuid_value(&o->stand_in), sql_int(o->by_hand), sql_int(o->now_ms));
+        rc = sql_run(&s->conn, SQL_STAND_IN_SET, err, sql_uuid(&o->uuid), app,
+                     sql_uuid(&o->stand_in), sql_int(o->by_hand), sql_int(o->now_ms));
     if (rc)
         return rc;
     o->changed = !o->on || !same;
@@ -120,6 +115,6 @@ enum err sqlite_read_stand_ins(struct storage_reader *base, const struct uuid *u
                                struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    sqlite3_stmt *st = sql_start(c, SQL_STAND_INS_ALL, err, uuid ? uuid_value(uuid) : sql_null());
+    sqlite3_stmt *st = sql_start(c, SQL_STAND_INS_ALL, err, uuid ? sql_uuid(uuid) : sql_null());
     return sqlite_row_array(c, st, fill_stand_in, arena, ret, ret_count, err);
 }

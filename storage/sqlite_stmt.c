@@ -359,3 +359,15 @@ void sql_column_fixed(sqlite3_stmt *st, int column, void *out, size_t size)
     if (data && (size_t)sqlite3_column_bytes(st, column) == size)
         memcpy(out, data, size);
 }
+
+enum err sql_get_fixed(struct sql_conn *c, sqlite3_stmt *st, void *ret, size_t size, bool *ret_row,
+                       struct error *err)
+{
+    *ret_row = false;
+    enum err rc = st ? sql_step(c, st, ret_row, err) : err->code;
+    if (rc || !*ret_row)
+        return rc;
+    sql_column_fixed(st, 0, ret, size);
+    sql_end(st);
+    return ERR_OK;
+}

@@ -22,6 +22,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/uuid.h"
 #include "sql.h"
 #include "storage/storage_health.h"
 
@@ -51,6 +52,11 @@ static inline struct sql_value sql_text(const char *s)
 static inline struct sql_value sql_blob(const void *data, size_t len)
 {
     return (struct sql_value){VALUE_BLOB, (int64_t)len, data};
+}
+
+static inline struct sql_value sql_uuid(const struct uuid *u)
+{
+    return sql_blob(u, sizeof(*u));
 }
 
 static inline struct sql_value sql_null(void)
@@ -100,6 +106,11 @@ enum err sql_run_values(struct sql_conn *c, enum sql_query q, const struct sql_v
 /* First column of the first row, or `none` when there is no row (or it is NULL). */
 enum err sql_get_values(struct sql_conn *c, enum sql_query q, const struct sql_value *values,
                         size_t count, int64_t none, int64_t *ret, struct error *err);
+
+/* The blob of exactly `size` bytes that is the first column of the only row of a statement that is bound
+ * (NULL: *err says why not). *ret_row: false, there is no row, and nothing is set. */
+enum err sql_get_fixed(struct sql_conn *c, sqlite3_stmt *st, void *ret, size_t size, bool *ret_row,
+                       struct error *err);
 
 #define SQL_VALUES(...)                                                                            \
     (const struct sql_value[]){__VA_ARGS__},                                                       \

@@ -194,7 +194,7 @@ static struct sql_value id_value(const char *id, struct uuid *u)
 {
     if (!uuid_parse(id, strlen(id), u) || strlen(id) != UUID_TEXT_SIZE - 1 || strpbrk(id, "ABCDEF"))
         return sql_text(id);
-    return sql_blob(u->bytes, sizeof(u->bytes));
+    return sql_uuid(u);
 }
 
 static enum err insert_extra(struct batch *w, int64_t id, const struct op_report *r,

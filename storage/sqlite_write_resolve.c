@@ -124,8 +124,8 @@ static enum err is_indexed(struct sqlite_storage *s, int64_t app_id, const struc
             return ERR_OK;
         }
     }
-    enum err rc = sql_get(&s->conn, SQL_SYMBOL_SERVES_APP, 0, &present, err,
-                          sql_blob(uuid, sizeof(*uuid)), sql_int(app_id));
+    enum err rc =
+        sql_get(&s->conn, SQL_SYMBOL_SERVES_APP, 0, &present, err, sql_uuid(uuid), sql_int(app_id));
     if (rc)
         return rc;
     const size_t at = seen->count++ % LOOKED_UP_MAX;
@@ -184,12 +184,12 @@ static enum err replace_missing(struct sqlite_storage *s, const struct op_resolu
     for (size_t i = 0; i < facts->missing_count && !rc; i++) {
         const struct uuid *old = &facts->missing[i];
         if (!is_missing(old, r->missing, r->missing_count))
-            rc = sql_run(&s->conn, SQL_STACK_MISSING_DELETE, err, sql_blob(old, sizeof(*old)), id);
+            rc = sql_run(&s->conn, SQL_STACK_MISSING_DELETE, err, sql_uuid(old), id);
     }
     for (size_t i = 0; i < r->missing_count && !rc; i++) {
         const struct uuid *now = &r->missing[i];
         if (!stay || !is_missing(now, facts->missing, facts->missing_count))
-            rc = sql_run(&s->conn, SQL_STACK_MISSING_INSERT, err, sql_blob(now, sizeof(*now)), id,
+            rc = sql_run(&s->conn, SQL_STACK_MISSING_INSERT, err, sql_uuid(now), id,
                          sql_int(frames_in(r->stack, now)));
     }
     return rc;

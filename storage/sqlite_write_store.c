@@ -3,31 +3,26 @@
 
 #include "storage/sqlite_images.h"
 
-static struct sql_value uuid_value(const struct uuid *u)
-{
-    return sql_blob(u->bytes, sizeof(u->bytes));
-}
-
 enum err sqlite_queue_refit(struct sqlite_storage *s, const struct uuid *uuid, bool deleted,
                             struct error *err)
 {
-    return sql_run(&s->conn, SQL_REFIT_QUEUE, err, uuid_value(uuid), sql_int(deleted));
+    return sql_run(&s->conn, SQL_REFIT_QUEUE, err, sql_uuid(uuid), sql_int(deleted));
 }
 
 enum err sqlite_queue_gone(struct sqlite_storage *s, int64_t app_id, const struct uuid *image,
                            struct error *err)
 {
     int64_t shared = 1;
-    enum err rc = sql_run(&s->conn, SQL_SHELF_REFIT, err, uuid_value(image), sql_int(app_id));
+    enum err rc = sql_run(&s->conn, SQL_SHELF_REFIT, err, sql_uuid(image), sql_int(app_id));
     if (!rc && sqlite3_changes(s->conn.db) > 0)
-        rc = sql_get(&s->conn, SQL_SYMBOL_PRESENT, 0, &shared, err, uuid_value(image));
+        rc = sql_get(&s->conn, SQL_SYMBOL_PRESENT, 0, &shared, err, sql_uuid(image));
     return rc || !shared ? rc : sqlite_queue_refit(s, image, false, err);
 }
 
 enum err sqlite_queue_turn_back(struct sqlite_storage *s, const struct uuid *uuid, bool all_users,
                                 struct error *err)
 {
-    return sql_run(&s->conn, SQL_TURN_BACK_QUEUE, err, uuid_value(uuid), sql_int(all_users));
+    return sql_run(&s->conn, SQL_TURN_BACK_QUEUE, err, sql_uuid(uuid), sql_int(all_users));
 }
 
 enum err sqlite_protect(struct sqlite_storage *s, const char *bundle_id, const char *version,
@@ -79,7 +74,7 @@ enum err sqlite_write_refit(struct sqlite_storage *s, struct write_op *op, struc
 enum err sqlite_write_refitted(struct sqlite_storage *s, struct write_op *op, struct error *err)
 {
     const struct op_refitted *o = &op->u.refitted;
-    const struct sql_value uuid = uuid_value(&o->uuid);
+    const struct sql_value uuid = sql_uuid(&o->uuid);
     enum err rc = ERR_OK;
     for (size_t i = 0; i < o->lost_count && !rc; i++)
         rc = sql_run(&s->conn, SQL_SLICE_LOST, err, sql_int((int64_t)o->lost[i]), uuid);
@@ -105,7 +100,7 @@ enum err sqlite_write_objects(struct sqlite_storage *s, struct write_op *op, str
     const struct op_objects *o = &op->u.objects;
     enum err rc = ERR_OK;
     for (size_t i = 0; i < o->used_count && !rc; i++)
-        rc = sql_run(&s->conn, SQL_OBJECT_USED, err, uuid_value(&o->used[i]), sql_int(o->now_ms));
+        rc = sql_run(&s->conn, SQL_OBJECT_USED, err, sql_uuid(&o->used[i]), sql_int(o->now_ms));
     for (size_t i = 0; i < o->dropped_count && !rc; i++)
         rc = sql_run(&s->conn, SQL_OBJECT_DROP, err, sql_blob(o->dropped[i], SHA256_SIZE));
     return rc;

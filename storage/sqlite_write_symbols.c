@@ -33,10 +33,10 @@ static const char *or_empty(const char *s)
 static enum err insert_slice(struct sqlite_storage *s, const struct op_upload_state *u,
                              const struct op_slice *x, struct error *err)
 {
-    return sql_run(&s->conn, SQL_SLICE_INSERT, err, sql_int((int64_t)u->id),
-                   sql_blob(&x->uuid, sizeof(x->uuid)), sql_text(or_empty(x->name)),
-                   sql_text(or_empty(x->member)), sql_text(or_empty(x->arch)), sql_text(x->reason),
-                   sql_int(x->indexed), sql_int(x->indexed && x->installed), sql_int(x->has_dwarf),
+    return sql_run(&s->conn, SQL_SLICE_INSERT, err, sql_int((int64_t)u->id), sql_uuid(&x->uuid),
+                   sql_text(or_empty(x->name)), sql_text(or_empty(x->member)),
+                   sql_text(or_empty(x->arch)), sql_text(x->reason), sql_int(x->indexed),
+                   sql_int(x->indexed && x->installed), sql_int(x->has_dwarf),
                    sql_int((int64_t)x->functions), sql_int((int64_t)x->lines),
                    sql_int((int64_t)x->inlines), sql_int((int64_t)x->index_bytes),
                    sql_int((int64_t)x->text_vmaddr), sql_int((int64_t)x->text_size),
@@ -54,7 +54,7 @@ static enum err note_object(struct sqlite_storage *s, const struct op_upload_sta
         rc = sql_run(&s->conn, SQL_OBJECT_NOTE, err, sha, sql_int((int64_t)x->object_bytes),
                      sql_int((int64_t)u->id), sql_int(u->now_ms));
     if (!rc && x->indexed)
-        rc = sql_run(&s->conn, SQL_SLICES_FOUND, err, sql_blob(&x->uuid, sizeof(x->uuid)), sha);
+        rc = sql_run(&s->conn, SQL_SLICES_FOUND, err, sql_uuid(&x->uuid), sha);
     return rc;
 }
 
@@ -68,12 +68,11 @@ static enum err install_slice(struct sqlite_storage *s, const struct op_slice *x
                               const struct uuid *image, struct slice_news *news, struct error *err)
 {
     int64_t rival = 0;
-    const struct sql_value shelf = sql_blob(&x->uuid, sizeof(x->uuid));
+    const struct sql_value shelf = sql_uuid(&x->uuid);
     enum err rc = sql_run(&s->conn, SQL_SLICES_NOT_CURRENT, err, shelf);
     bool replaced = !rc && sqlite3_changes(s->conn.db) > 0;
     if (!rc)
-        rc = sql_get(&s->conn, SQL_SYMBOL_RIVAL, 0, &rival, err, sql_blob(image, sizeof(*image)),
-                     shelf);
+        rc = sql_get(&s->conn, SQL_SYMBOL_RIVAL, 0, &rival, err, sql_uuid(image), shelf);
     if (!rc && (replaced || rival))
         rc = uuid_list_add(&news->replaced, &s->scratch, &x->uuid, err);
     if (!rc)
@@ -87,14 +86,14 @@ static enum err note_shelf(struct sqlite_storage *s, const struct op_upload_stat
 {
     if (uuid_equal(&x->uuid, image))
         return ERR_OK;
-    return sql_run(&s->conn, SQL_SHELF_NOTE, err, sql_blob(&x->uuid, sizeof(x->uuid)),
-                   sql_blob(image, sizeof(*image)), sql_int((int64_t)u->id));
+    return sql_run(&s->conn, SQL_SHELF_NOTE, err, sql_uuid(&x->uuid), sql_uuid(image),
+                   sql_int((int64_t)u->id));
 }
 
 static enum err store_slice(struct sqlite_storage *s, const struct op_upload_state *u,
                             const struct op_slice *x, struct slice_news *news, struct error *err)
 {
-    const struct uuid *image = uuid_is_nil(&x->image) ? &x->uuid : &x->image;
+    const struct uuid *image = op_slice_image(x);
     bool placed = false;
     enum err rc = note_shelf(s, u, x, image, err);
     if (!rc && x->indexed && x->installed)
@@ -161,10 +160,9 @@ static enum err settle(struct sqlite_storage *s, const struct op_repend *o, stru
     enum err rc = ERR_OK;
     for (size_t i = 0; i <= o->other_count && !rc; i++) {
         const struct uuid *uuid = i ? &o->others[i - 1] : &o->uuid;
-        rc = sql_run(&s->conn, SQL_TURN_BACK_DONE, err, sql_blob(uuid->bytes, sizeof(uuid->bytes)),
-                     sql_int(o->all_users));
+        rc = sql_run(&s->conn, SQL_TURN_BACK_DONE, err, sql_uuid(uuid), sql_int(o->all_users));
         if (!rc)
-            rc = sql_run(&s->conn, SQL_SHELF_END, err, sql_blob(uuid, sizeof(*uuid)));
+            rc = sql_run(&s->conn, SQL_SHELF_END, err, sql_uuid(uuid));
     }
     return rc;
 }
@@ -195,7 +193,7 @@ enum err sqlite_write_repend(struct sqlite_storage *s, struct write_op *op, stru
 static enum err delete_shelf(struct sqlite_storage *s, const struct uuid *shelf, bool *ret_existed,
                              struct error *err)
 {
-    const struct sql_value uuid = sql_blob(shelf, sizeof(*shelf));
+    const struct sql_value uuid = sql_uuid(shelf);
     enum err rc = sql_run(&s->conn, SQL_SYMBOL_OBJECTS_ORPHAN, err, uuid);
     if (!rc)
         rc = sql_run(&s->conn, SQL_SYMBOL_DELETE, err, uuid);

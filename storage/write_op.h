@@ -240,6 +240,11 @@ struct op_slice {
     bool object_kept; /* the object file is in the store */
 };
 
+static inline const struct uuid *op_slice_image(const struct op_slice *s)
+{
+    return uuid_is_nil(&s->image) ? &s->uuid : &s->image;
+}
+
 /* State change of an upload. With UPLOAD_INDEXED or UPLOAD_FAILED its slices are stored; for each
  * installed one the stacks of whom it serves that miss the image (or a slide group it is a member of)
  * go back to pending, as do those that perhaps used another index, at most `REPEND_CHUNK`: where

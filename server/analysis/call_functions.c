@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 
 #define CUT_SIZE (CALL_TREE_TEXT_MAX + 4)
 
@@ -33,11 +34,6 @@ void call_functions_done(struct call_functions *f)
     free(f->by_text);
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 /* The text itself, or its beginning in `room`; no character is cut in two. */
 static const char *shortened(const char *text, char room[CUT_SIZE])
 {
@@ -62,7 +58,7 @@ static uint32_t *slot_of(const struct call_functions *f, const char *function, c
     size_t i = (size_t)hash_texts(function, image) & (f->slots - 1);
     for (; f->by_text[i]; i = (i + 1) & (f->slots - 1)) {
         const struct call_function *known = &f->items[f->by_text[i] - 1];
-        if (same_text(known->name, function) && same_text(known->image, image))
+        if (text_same(known->name, function) && text_same(known->image, image))
             break;
     }
     return &f->by_text[i];

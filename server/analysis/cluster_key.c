@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "server/analysis/category.h"
 #include "server/analysis/frame_fates.h"
 
@@ -93,18 +94,12 @@ static const struct fated_frame *listed(const struct keying *k, size_t i)
     return &k->stack.frames[k->list[i]];
 }
 
-/* Frames of one stack share their texts, mostly; the first letter tells most of the others apart. */
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (*a == *b && strcmp(a, b) == 0);
-}
-
 static bool same_frame(const struct fated_frame *a, const struct fated_frame *b)
 {
-    if (a->named != b->named || !same_text(a->image, b->image))
+    if (a->named != b->named || !text_same(a->image, b->image))
         return false;
     if (a->named)
-        return same_text(a->key, b->key);
+        return text_same(a->key, b->key);
     return uuid_equal(&a->raw->image, &b->raw->image) && a->raw->offset == b->raw->offset;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "server/analysis/normalize.h"
 
 struct memo_entry {
@@ -87,17 +88,12 @@ static uint64_t hash_question(const struct frame_question *q, uint64_t seed)
     return h ? h : 1;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 static bool same_question(const struct frame_question *a, const struct frame_question *b)
 {
     return a->position == b->position && a->local == b->local && a->in_app == b->in_app &&
-           same_text(a->function, b->function) && same_text(a->image, b->image) &&
-           same_text(a->file, b->file) && same_text(a->module, b->module) &&
-           same_text(a->qualified, b->qualified);
+           text_same(a->function, b->function) && text_same(a->image, b->image) &&
+           text_same(a->file, b->file) && text_same(a->module, b->module) &&
+           text_same(a->qualified, b->qualified);
 }
 
 /* --- deciding ------------------------------------------------------------------------------ */
@@ -257,7 +253,7 @@ const struct frame_decision *frame_memo_placed(const struct frame_memo *m,
     const struct placed *p = &m->places[place_of(m, place)];
     const bool same = p->share == m->share && p->place.frame == place->frame &&
                       p->place.position == capped(m, place->position) &&
-                      p->place.in_app == place->in_app && same_text(p->place.image, place->image);
+                      p->place.in_app == place->in_app && text_same(p->place.image, place->image);
     return same ? p->decision : NULL;
 }
 

@@ -246,8 +246,11 @@ struct image_lookup app_images_begin(struct app_images *a, uint64_t app_id, cons
     a->app_id = app_id;
     a->bundle_id = bundle_id;
     a->rc = ERR_OK;
-    return (struct image_lookup){
-        .facts = find_facts, .place = place_address, .shelf = find_shelf, .ctx = a};
+    return (struct image_lookup){.facts = find_facts,
+                                 .place = place_address,
+                                 .shelf = find_shelf,
+                                 .ctx = a,
+                                 .app = bundle_id};
 }
 
 enum err app_images_end(struct app_images *a, struct error *err)

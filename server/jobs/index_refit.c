@@ -60,6 +60,12 @@ static enum err find_object(const struct index_refit *in, struct candidate *c, s
     return errno == ENOENT ? ERR_OK : error_errno(err, errno, "cannot look at %s", path);
 }
 
+/* The app that it serves alone; "": it serves all. */
+static const char *owner_of(const struct candidate *c)
+{
+    return c->row->bound ? c->row->bundle_id : "";
+}
+
 static struct index_rank rank_of(const struct candidate *c)
 {
     return (struct index_rank){.unread = c->unread,
@@ -145,8 +151,7 @@ static enum err make_in(const struct index_refit *in, const struct candidate *c,
     struct index_child_result told = {.slice_count = 0};
     char path[PATH_MAX], own_maps[PATH_MAX];
     child.upload = c->object;
-    child.own_maps_dir = blob_store_own_maps(in->blobs, c->row->bound ? c->row->bundle_id : "",
-                                             own_maps, sizeof(own_maps));
+    child.own_maps_dir = blob_store_own_maps(in->blobs, owner_of(c), own_maps, sizeof(own_maps));
     child.out_dir = work_dir;
     child.keep_objects = false;
     child.nameless = c->row->system;
@@ -213,8 +218,7 @@ static enum err use(const struct index_refit *in, const struct candidate *c, str
     if (rc != ERR_OK)
         return rc;
     index_cache_changed(in->cache, &c->row->uuid); /* it may remember a failure that is over */
-    layouts_learn(in->layouts, c->row->bound ? c->row->bundle_id : "", &c->row->image,
-                  c->row->text_vmaddr);
+    layouts_learn(in->layouts, owner_of(c), &c->row->image, c->row->text_vmaddr);
     return ERR_OK;
 }
 

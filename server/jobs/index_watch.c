@@ -10,11 +10,12 @@
 
 #define STATE_GONE 1
 
-void index_watch_init(struct index_watch *w, struct index_cache *cache, struct blob_store *blobs)
+void index_watch_init(struct index_watch *w, struct index_cache *cache, struct blob_store *blobs,
+                      struct storage_reader *reader)
 {
     w->cache = cache;
     w->blobs = blobs;
-    w->reader = NULL;
+    w->reader = reader;
     w->at = 0;
     key_set_init(&w->seen, sizeof(struct uuid), 0);
 }
@@ -69,8 +70,8 @@ static enum err look_at(struct index_watch *w, const struct index_known *known, 
         *ret_bytes = 0;
         return ERR_OK;
     }
-    struct uuid image = known->uuid;
-    if (rc == ERR_OK && w->reader)
+    struct uuid image;
+    if (rc == ERR_OK)
         rc = read_shelf_image(w->reader, &known->uuid, &image, err);
     if (rc == ERR_OK)
         rc = index_file_state(path, &image, &found, err);

@@ -32,12 +32,13 @@
 struct index_watch {
     struct index_cache *cache;
     struct blob_store *blobs;
-    struct storage_reader *reader; /* whose index it is; NULL: its shelf's (storage/shelf.h) */
+    struct storage_reader *reader; /* which image a shelf is of */
     struct key_set seen;           /* UUID: the state of its file that was looked at */
     size_t at;                     /* in the cache */
 };
 
-void index_watch_init(struct index_watch *w, struct index_cache *cache, struct blob_store *blobs);
+void index_watch_init(struct index_watch *w, struct index_cache *cache, struct blob_store *blobs,
+                      struct storage_reader *reader);
 void index_watch_done(struct index_watch *w);
 /* One step. `ret`: UUIDs whose file is gone or cannot be used, set whatever is returned. *ret_more:
  * there are others to be looked at. ERR_IO, ERR_NO_MEMORY: nobody could look; go on later. */

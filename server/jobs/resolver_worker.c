@@ -92,7 +92,6 @@ static enum err resolve_stack(struct resolver_worker *w, const struct resolver_g
         rc = raw_stack_decode(p->raw, p->raw_len, arena, &raw, err);
     if (rc == ERR_OK && raw.count > 0) {
         struct image_lookup lookup = app_images_begin(w->images, p->app_id, p->bundle_id);
-        lookup.app = p->bundle_id;
         lookup.stand_ins = grounds->stand_ins;
         lookup.stand_in_count = grounds->stand_in_count;
         rc = symbolizer_stack(w->symbolizer, &raw, &lookup, arena, &symbolized, err);

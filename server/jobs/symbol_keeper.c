@@ -44,8 +44,7 @@ struct symbol_keeper *symbol_keeper_new(const struct symbol_keeper_parts *parts,
         return NULL;
     k->parts = *parts;
     k->options = *options;
-    index_watch_init(&k->watch, parts->cache, parts->blobs);
-    k->watch.reader = parts->reader;
+    index_watch_init(&k->watch, parts->cache, parts->blobs, parts->reader);
     k->uses_at = k->objects_at = k->opens_at = k->patrol_at = INT64_MIN;
     return k;
 }

@@ -87,6 +87,35 @@ RELEASE op;
 -- name: rollback_to
 ROLLBACK TO op;
 
+-- === fragments: shelves (storage/shelf.h) ========================================================
+
+-- The image whose indexes are on the shelf ?1.
+-- fragment: of_shelf_image
+        coalesce((SELECT image FROM own_shelves WHERE shelf = ?1), ?1)
+
+-- fragment: of_shelf_owner
+            SELECT a.id FROM own_shelves o JOIN apps a ON a.bundle_id = o.bundle_id
+            WHERE o.shelf = ?1
+
+-- Stacks of those whom it serves.
+-- fragment: of_shelf_app
+    (NOT EXISTS (SELECT 1 FROM own_shelves WHERE shelf = ?1)
+        OR (SELECT app_id FROM stacks WHERE id = d.stack_id) = (
+            -- include: of_shelf_owner
+        ))
+
+-- Where the app of the id ?2 has the image ?1 for itself.
+-- fragment: shelf_of_app_id
+        SELECT o.shelf FROM own_shelves o JOIN apps a ON a.bundle_id = o.bundle_id
+        WHERE o.image = ?1 AND a.id = ?2
+
+-- Slices of an image ?1 that serve an app ?2, and their order.
+-- fragment: serving
+    x.uuid IN (?1, (SELECT shelf FROM own_shelves WHERE image = ?1 AND bundle_id = ?2))
+
+-- fragment: richest
+    x.has_dwarf DESC, x.lines DESC, x.functions DESC, x.inlines DESC, x.uuid = ?1, x.id DESC
+
 -- === writing: dictionaries =======================================================================
 
 -- name: sequence_get
@@ -130,8 +159,8 @@ INSERT INTO images (app_id, uuid, kind, class, name, arch) VALUES (?1, ?2, ?3, ?
 
 -- name: layout_known
 SELECT 1 FROM layouts WHERE uuid IN (?1, (
-    SELECT o.shelf FROM own_shelves o JOIN apps a ON a.bundle_id = o.bundle_id
-    WHERE o.image = ?1 AND a.id = ?2))
+    -- include: shelf_of_app_id
+    ))
 LIMIT 1;
 
 -- No row changes when it says the same.
@@ -154,7 +183,8 @@ INSERT INTO group_members (group_uuid, app_id, uuid) VALUES (?1, ?2, ?3);
 
 -- name: groups_of
 SELECT DISTINCT group_uuid FROM group_members
-WHERE uuid = coalesce((SELECT image FROM own_shelves WHERE shelf = ?1), ?1);
+WHERE uuid =
+    -- include: of_shelf_image;
 
 -- name: image_set_find
 SELECT id FROM image_sets WHERE app_id = ?1 AND client_id = ?2;
@@ -394,16 +424,6 @@ DELETE FROM clusters WHERE id = ?1;
 
 -- === writing: back to pending ====================================================================
 
--- ?1 is a shelf (storage/shelf.h): the stacks of those whom it serves.
--- fragment: of_shelf_image
-        coalesce((SELECT image FROM own_shelves WHERE shelf = ?1), ?1)
-
--- fragment: of_shelf_app
-    (NOT EXISTS (SELECT 1 FROM own_shelves WHERE shelf = ?1)
-        OR (SELECT app_id FROM stacks WHERE id = d.stack_id) = (
-            SELECT a.id FROM own_shelves o JOIN apps a ON a.bundle_id = o.bundle_id
-            WHERE o.shelf = ?1))
-
 -- name: missing_stacks
 SELECT d.stack_id FROM stack_missing d
 WHERE d.uuid =
@@ -566,20 +586,21 @@ FROM stacks s JOIN apps a ON a.id = s.app_id JOIN stack_data d ON d.stack_id = s
 WHERE s.state = 0 AND s.id > ?1 ORDER BY s.id LIMIT ?2;
 
 -- fragment: slice_of_image
-    FROM slices x JOIN uploads u ON u.id = x.upload_id WHERE x.current = 1
-        AND x.uuid IN (?2, (SELECT shelf FROM own_shelves WHERE image = ?2 AND bundle_id = ?1))
-    ORDER BY x.has_dwarf DESC, x.lines DESC, x.functions DESC, x.inlines DESC, x.uuid = ?2, x.id DESC
+    FROM slices x JOIN uploads u ON u.id = x.upload_id WHERE x.current = 1 AND
+    -- include: serving
+    ORDER BY
+    -- include: richest
     LIMIT 1
 
--- The image as the app's reports named it; else as a symbol file does. A symbol file decides what
--- kind of image it is where nothing else does (class 0).
+-- The image ?1 as reports of the app ?2 named it; else as a symbol file does. A symbol file decides
+-- what kind of image it is where nothing else does (class 0).
 -- name: image_get
 SELECT kind, CASE WHEN class <> 0 THEN class ELSE coalesce(
         (SELECT 1 + u.system
             -- include: slice_of_image
         ), 0) END,
     name, arch
-FROM images WHERE app_id = (SELECT id FROM apps WHERE bundle_id = ?1) AND uuid = ?2
+FROM images WHERE app_id = (SELECT id FROM apps WHERE bundle_id = ?2) AND uuid = ?1
 UNION ALL
 SELECT * FROM (
     SELECT 1, 1 + u.system, x.name, nullif(x.arch, '')

@@ -1,19 +1,13 @@
 -- Shelves (storage/shelf.h): which index serves which app.
 
--- Slices of an image ?1 that serve an app ?2.
--- fragment: serving
-    x.uuid IN (?1, (SELECT shelf FROM own_shelves WHERE image = ?1 AND bundle_id = ?2))
-
 -- fragment: serving_app_id
-    x.uuid IN (?1, (SELECT o.shelf FROM own_shelves o JOIN apps a ON a.bundle_id = o.bundle_id
-        WHERE o.image = ?1 AND a.id = ?2))
+    x.uuid IN (?1, (
+        -- include: shelf_of_app_id
+    ))
 
 -- Slices of an image ?1, whomever they serve.
 -- fragment: serving_any
     x.uuid IN (SELECT ?1 UNION ALL SELECT shelf FROM own_shelves WHERE image = ?1)
-
--- fragment: richest
-    x.has_dwarf DESC, x.lines DESC, x.functions DESC, x.inlines DESC, x.uuid = ?1, x.id DESC
 
 -- === writing =====================================================================================
 

@@ -44,7 +44,8 @@ DELETE FROM stand_ins WHERE uuid = ?1 AND (?2 = '' OR bundle_id = ?2);
 -- An index came to the shelf ?1.
 -- name: stand_in_end
 DELETE FROM stand_ins
-WHERE uuid = coalesce((SELECT image FROM own_shelves WHERE shelf = ?1), ?1)
+WHERE uuid =
+        -- include: of_shelf_image
     AND bundle_id = coalesce((SELECT bundle_id FROM own_shelves WHERE shelf = ?1), bundle_id);
 
 -- name: stand_in_repend
@@ -58,11 +59,12 @@ UPDATE stacks SET state = 0, generation = generation + 1
 WHERE state IN (0, 1) AND id IN (
     SELECT m.stack_id FROM stand_ins t JOIN stack_missing m ON m.uuid = t.uuid
         JOIN stacks k ON k.id = m.stack_id JOIN apps a ON a.id = k.app_id
-    WHERE t.stand_in = coalesce((SELECT image FROM own_shelves WHERE shelf = ?1), ?1)
+    WHERE t.stand_in =
+        -- include: of_shelf_image
         AND t.bundle_id IN ('', a.bundle_id))
     AND (NOT EXISTS (SELECT 1 FROM own_shelves WHERE shelf = ?1) OR app_id = (
-        SELECT a.id FROM own_shelves o JOIN apps a ON a.bundle_id = o.bundle_id
-        WHERE o.shelf = ?1));
+        -- include: of_shelf_owner
+        ));
 
 -- === reading =====================================================================================
 
