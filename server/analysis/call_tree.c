@@ -233,25 +233,7 @@ static uint32_t step_down(struct call_tree *t, uint32_t at, const uint32_t *func
     return child;
 }
 
-enum err call_tree_add(struct call_tree *t, const uint32_t *functions, size_t count,
-                       const int64_t weights[CALL_TREE_WEIGHTS], struct error *err)
-{
-    enum err rc = call_tree_reserve(t, count, err);
-    if (rc != ERR_OK)
-        return rc;
-    uint32_t *turned = t->path + t->path_count; /* as call_tree_put() wants it */
-    uint32_t at = 0, same;
-    for (size_t i = 0; i < count; i++)
-        turned[i] = functions[count - 1 - i];
-    call_run_weigh(&t->runs[0], weights);
-    for (size_t done = 0; done < count; done += same) {
-        at = step_down(t, at, turned + done, count - done, &same);
-        call_run_weigh(&t->runs[at], weights);
-    }
-    return ERR_OK;
-}
-
-/* --- many stacks, in order -------------------------------------------------------------------- */
+/* --- stacks, in order ------------------------------------------------------------------------- */
 
 /* The way to where the last stack ended: the runs, and what is still to be added to each. */
 struct call_step {

@@ -34,11 +34,9 @@ void call_tree_free(struct call_tree *t);
 /* The number of a frame's function. It is true until something is folded. */
 enum err call_tree_function(struct call_tree *t, const struct call_frame *frame, uint32_t *ret,
                             struct error *err);
-/* A stack by the numbers of its functions, innermost first; whole, or not at all. */
-enum err call_tree_add(struct call_tree *t, const uint32_t *functions, size_t count,
-                       const int64_t weights[CALL_TREE_WEIGHTS], struct error *err);
-/* The same for many stacks, in any order: they wait for each other, to be added in an order that takes
- * less time. ERR_LIMIT: not this stack, but those that wait do not fit: fold, and try again. */
+/* A stack by the numbers of its functions, innermost first. Stacks wait for each other, to be added in
+ * an order that takes less time. ERR_LIMIT: not this stack, but those that wait do not fit: fold, and try
+ * again. */
 enum err call_tree_gather(struct call_tree *t, const uint32_t *functions, size_t count,
                           const int64_t weights[CALL_TREE_WEIGHTS], struct error *err);
 /* Those that wait are part of the tree. ERR_LIMIT: some of them wait still: fold, and try again. */

@@ -37,10 +37,18 @@ static enum err put_text(struct call_tree *t, add_stack *to, const char *text,
     return to(t, functions, n, weights, err);
 }
 
+/* One that waits for no other one. */
+static enum err add_alone(struct call_tree *t, const uint32_t *functions, size_t count,
+                          const int64_t weights[CALL_TREE_WEIGHTS], struct error *err)
+{
+    enum err rc = call_tree_gather(t, functions, count, weights, err);
+    return rc == ERR_OK ? call_tree_settle(t, err) : rc;
+}
+
 static enum err add_text(struct call_tree *t, const char *text, const int64_t weights[2],
                          struct error *err)
 {
-    return put_text(t, call_tree_add, text, weights, err);
+    return put_text(t, add_alone, text, weights, err);
 }
 
 static void add(struct call_tree *t, const char *text, int64_t w0, int64_t w1)

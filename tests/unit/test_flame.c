@@ -23,7 +23,8 @@ static void add(const char *const *names, size_t count, int64_t w0, int64_t w1)
                                          .in_app = i % 2};
         ck_assert_int_eq(call_tree_function(tree, &frame, &functions[i], &err), ERR_OK);
     }
-    ck_assert_int_eq(call_tree_add(tree, functions, count, weights, &err), ERR_OK);
+    ck_assert_int_eq(call_tree_gather(tree, functions, count, weights, &err), ERR_OK);
+    ck_assert_int_eq(call_tree_settle(tree, &err), ERR_OK);
 }
 
 #define STACK(w0, w1, ...)                                                                         \
@@ -286,7 +287,8 @@ START_TEST(deep_trees)
     static uint32_t functions[20000];
     const struct call_frame frame = {.function = "f"};
     ck_assert_int_eq(call_tree_function(tree, &frame, &functions[0], &err), ERR_OK);
-    ck_assert_int_eq(call_tree_add(tree, functions, 20000, one, &err), ERR_OK);
+    ck_assert_int_eq(call_tree_gather(tree, functions, 20000, one, &err), ERR_OK);
+    ck_assert_int_eq(call_tree_settle(tree, &err), ERR_OK);
     ck_assert_uint_eq(occurrences(print(&f, flame_json), "\"name\":\"f\""), 20000);
     ck_assert_uint_eq(occurrences(print(&f, flame_folded), "f"), 20000);
     (void)print(&f, flame_speedscope);
