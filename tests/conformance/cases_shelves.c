@@ -207,6 +207,29 @@ static void take_away(struct suite *s, uint32_t n)
     }
 }
 
+/* A report with a frame in the slide group that image `n` is of. */
+static void send_member(struct suite *s, const char *bundle_id, uint32_t n)
+{
+    const struct suite_report r = {.id = bundle_id, .stack = 4};
+    struct write_op *op = suite_batch(bundle_id, &r, 1);
+    suite_image(op, SUITE_GROUP, IMAGE_GROUP);
+    struct op_image *member = suite_image(op, n, IMAGE_UUID);
+    member->in_group = true;
+    member->group = suite_uuid(SUITE_GROUP);
+    suite_apply(s, op);
+}
+
+static void one_own_layout(struct suite *s, uint32_t n)
+{
+    const struct uuid image = suite_uuid(n);
+    struct layout_row *rows;
+    size_t count;
+    suite_expect(read_layouts(s->reader, 10, &s->arena, &rows, &count, &err), &err);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_str_eq(rows[0].own, SUITE_APP);
+    ck_assert(uuid_equal(&rows[0].uuid, &image));
+}
+
 void suite_own_places_count_for_their_app(struct suite *s)
 {
     static const char *const apps[] = {SUITE_APP, OTHER_APP};
@@ -214,23 +237,13 @@ void suite_own_places_count_for_their_app(struct suite *s)
     uint64_t vmaddr = 0;
     size_t count;
     for (size_t i = 0; i < 2; i++) {
-        const struct suite_report r = {.id = apps[i], .stack = 4}; /* a frame in the group */
-        struct write_op *op = suite_batch(apps[i], &r, 1);
-        suite_image(op, SUITE_GROUP, IMAGE_GROUP);
-        struct op_image *member = suite_image(op, 30, IMAGE_UUID);
-        member->in_group = true;
-        member->group = suite_uuid(SUITE_GROUP);
-        suite_apply(s, op);
+        send_member(s, apps[i], 30);
     }
     bring(s, SUITE_APP, 30, 1);
     ck_assert_uint_eq(members_of(s, SUITE_APP, &vmaddr), 1);
     ck_assert_uint_eq(vmaddr, 0x180000000u + 30 * 0x10000u);
     ck_assert_uint_eq(members_of(s, OTHER_APP, &vmaddr) + members_of(s, NULL, &vmaddr), 0);
-    suite_expect(read_layouts(s->reader, 10, &s->arena, &rows, &count, &err), &err);
-    const struct uuid image = suite_uuid(30);
-    ck_assert_uint_eq(count, 1);
-    ck_assert_str_eq(rows[0].own, SUITE_APP);
-    ck_assert(uuid_equal(&rows[0].uuid, &image));
+    one_own_layout(s, 30);
     /* Each app has the image once. */
     bring(s, NULL, 30, 1);
     ck_assert_uint_eq(members_of(s, SUITE_APP, &vmaddr), 1);
@@ -243,26 +256,14 @@ void suite_own_places_count_for_their_app(struct suite *s)
 /* As the place of what serves all stays when its index goes. */
 void suite_own_places_outlive_their_index(struct suite *s)
 {
-    const struct suite_report r = {.id = "r", .stack = 4}; /* a frame in the group */
-    struct write_op *op = suite_batch(SUITE_APP, &r, 1);
-    struct layout_row *rows;
     uint64_t vmaddr = 0;
-    size_t count;
-    suite_image(op, SUITE_GROUP, IMAGE_GROUP);
-    struct op_image *member = suite_image(op, 30, IMAGE_UUID);
-    member->in_group = true;
-    member->group = suite_uuid(SUITE_GROUP);
-    suite_apply(s, op);
+    send_member(s, SUITE_APP, 30);
     bring(s, SUITE_APP, 30, 1);
     suite_resolve(s);
     take_away(s, 30);
     ck_assert_uint_eq(suite_pending(s), 1);
     ck_assert_uint_eq(members_of(s, SUITE_APP, &vmaddr), 1);
-    suite_expect(read_layouts(s->reader, 10, &s->arena, &rows, &count, &err), &err);
-    const struct uuid image = suite_uuid(30);
-    ck_assert_uint_eq(count, 1);
-    ck_assert_str_eq(rows[0].own, SUITE_APP);
-    ck_assert(uuid_equal(&rows[0].uuid, &image));
+    one_own_layout(s, 30);
     bring(s, SUITE_APP, 30, 1);
     ck_assert_uint_eq(members_of(s, SUITE_APP, &vmaddr), 1);
 }

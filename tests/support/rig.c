@@ -131,3 +131,30 @@ void rig_put_index(struct rig *r, const struct uuid *uuid, const char *function)
     want(blob_store_install_index(r->blobs, path, uuid, &err), &err);
     index_cache_changed(r->cache, uuid);
 }
+
+void rig_own(struct rig *r, const char *bundle_id, const struct uuid *image,
+             const struct uuid *shelf)
+{
+    struct op_slice slice = {.uuid = *shelf,
+                             .image = *image,
+                             .name = "Shop",
+                             .member = "",
+                             .arch = "arm64",
+                             .indexed = true,
+                             .installed = true};
+    struct error err;
+    struct write_op *op = write_op_new(WRITE_UPLOAD, 65536);
+    op->u.upload = (struct op_upload){.spool_file = "",
+                                      .bundle_id = bundle_id,
+                                      .version = "",
+                                      .build = "",
+                                      .os_build = "",
+                                      .bound = true};
+    want(rig_call(r, op, &err), &err);
+    const uint64_t id = op->u.upload.id;
+    write_op_free(op);
+    op = write_op_new(WRITE_UPLOAD_STATE, 65536);
+    op->u.upload_state = (struct op_upload_state){
+        .id = id, .state = UPLOAD_INDEXED, .slices = &slice, .slice_count = 1};
+    rig_apply(r, op);
+}

@@ -47,5 +47,8 @@ enum err rig_call(struct rig *r, struct write_op *op, struct error *err);
 /* An index file of one function [0x1000, 0x1100) of an image at vmaddr 0x100000000, put where the
  * store has it; the cache is told. */
 void rig_put_index(struct rig *r, const struct uuid *uuid, const char *function);
+/* An app's own index of an image, as the database has it: on that shelf. */
+void rig_own(struct rig *r, const char *bundle_id, const struct uuid *image,
+             const struct uuid *shelf);
 
 #endif

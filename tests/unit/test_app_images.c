@@ -248,29 +248,8 @@ END_TEST
 
 static void own_image(const char *app, uint32_t n, uint32_t shelf)
 {
-    struct op_slice slice = {.uuid = uuid_of(shelf),
-                             .image = uuid_of(n),
-                             .name = "x",
-                             .member = "",
-                             .arch = "arm64",
-                             .indexed = true,
-                             .installed = true};
-    struct write_op *op = write_op_new(WRITE_UPLOAD, 65536);
-    op->u.upload = (struct op_upload){.spool_file = "",
-                                      .bundle_id = app,
-                                      .version = "",
-                                      .build = "",
-                                      .os_build = "",
-                                      .bound = true};
-    struct error err;
-    ck_assert_int_eq(writer_call(rig.writer, op, &err), ERR_OK);
-    const uint64_t id = op->u.upload.id;
-    write_op_free(op);
-    op = write_op_new(WRITE_UPLOAD_STATE, 65536);
-    op->u.upload_state = (struct op_upload_state){
-        .id = id, .state = UPLOAD_INDEXED, .slices = &slice, .slice_count = 1};
-    ck_assert_int_eq(writer_call(rig.writer, op, &err), ERR_OK);
-    write_op_free(op);
+    const struct uuid image = uuid_of(n), at = uuid_of(shelf);
+    rig_own(&rig, app, &image, &at);
 }
 
 static bool served_by(const struct image_lookup *lookup, uint32_t n, uint32_t shelf)

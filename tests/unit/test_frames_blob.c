@@ -97,6 +97,17 @@ static enum err counting_id(void *ctx, const char *name, int64_t *ret, struct er
     return name_id(NULL, name, ret, error);
 }
 
+static void same_with(const struct resolved_stack *s, struct frames_memo *memo, struct buf *plain,
+                      struct buf *out)
+{
+    buf_clear(plain);
+    buf_clear(out);
+    ck_assert_int_eq(frames_blob_encode(s, name_id, NULL, NULL, plain, &err), ERR_OK);
+    ck_assert_int_eq(frames_blob_encode(s, name_id, NULL, memo, out, &err), ERR_OK);
+    ck_assert_uint_eq(out->len, plain->len);
+    ck_assert_mem_eq(out->data, plain->data, plain->len);
+}
+
 START_TEST(a_memo_changes_no_byte)
 {
     static struct frames_memo memo;
@@ -120,20 +131,10 @@ START_TEST(a_memo_changes_no_byte)
     ck_assert_uint_lt(asked[2], asked[0]);
     /* What is no index's word is asked anew: a device names the same frames in another way. */
     frames[0].status = FRAME_NO_SYMBOLS;
-    buf_clear(&plain);
-    buf_clear(&out);
-    ck_assert_int_eq(frames_blob_encode(&s, name_id, NULL, NULL, &plain, &err), ERR_OK);
-    ck_assert_int_eq(frames_blob_encode(&s, name_id, NULL, &memo, &out, &err), ERR_OK);
-    ck_assert_uint_eq(out.len, plain.len);
-    ck_assert_mem_eq(out.data, plain.data, plain.len);
+    same_with(&s, &memo, &plain, &out);
     /* Nor is an image's name taken for that of another one of its place. */
     frames[0].image_name = "Another";
-    buf_clear(&plain);
-    buf_clear(&out);
-    ck_assert_int_eq(frames_blob_encode(&s, name_id, NULL, NULL, &plain, &err), ERR_OK);
-    ck_assert_int_eq(frames_blob_encode(&s, name_id, NULL, &memo, &out, &err), ERR_OK);
-    ck_assert_uint_eq(out.len, plain.len);
-    ck_assert_mem_eq(out.data, plain.data, plain.len);
+    same_with(&s, &memo, &plain, &out);
     buf_done(&plain);
     buf_done(&out);
 }

@@ -9,33 +9,6 @@
 
 static struct rig rig;
 
-static void own(const char *app, const struct uuid *image, const struct uuid *shelf)
-{
-    struct op_slice slice = {.uuid = *shelf,
-                             .image = *image,
-                             .name = "Shop",
-                             .member = "",
-                             .arch = "arm64",
-                             .indexed = true,
-                             .installed = true};
-    struct write_op *op = write_op_new(WRITE_UPLOAD, 65536);
-    op->u.upload = (struct op_upload){.spool_file = "",
-                                      .bundle_id = app,
-                                      .version = "",
-                                      .build = "",
-                                      .os_build = "",
-                                      .bound = true};
-    struct error err;
-    ck_assert_msg(writer_call(rig.writer, op, &err) == ERR_OK, "%s", err.text);
-    const uint64_t id = op->u.upload.id;
-    write_op_free(op);
-    op = write_op_new(WRITE_UPLOAD_STATE, 65536);
-    op->u.upload_state = (struct op_upload_state){
-        .id = id, .state = UPLOAD_INDEXED, .slices = &slice, .slice_count = 1};
-    ck_assert_msg(writer_call(rig.writer, op, &err) == ERR_OK, "%s", err.text);
-    write_op_free(op);
-}
-
 START_TEST(each_app_finds_its_own)
 {
     const struct uuid image = {{7, 1}}, same_slot = {{7, 2}}, nil = {{0}};
@@ -47,7 +20,7 @@ START_TEST(each_app_finds_its_own)
     ck_assert(!uuid_equal(&shelf, &image));
     ck_assert_int_eq(read_shelf(rig.reader, "", &image, &found, &err), ERR_OK);
     ck_assert(uuid_equal(&found, &image));
-    own("com.a", &image, &shelf);
+    rig_own(&rig, "com.a", &image, &shelf);
     static const char *const apps[] = {"com.a", NULL, "com.b"};
     for (size_t i = 0; i < 3; i++) {
         shelf_lookup_init(&l, rig.reader, apps[i]);
