@@ -30,6 +30,7 @@ static void sqlite_close(struct storage *base)
         sqlite_rollback(base);
     sql_conn_close(&s->checkpoint_conn);
     sql_conn_close(&s->conn); /* the last one: checkpoints and removes the write-ahead log */
+    writeback_done(&s->writeback);
     pthread_mutex_destroy(&s->checkpoint_lock);
     storage_health_done(&s->health);
     id_cache_done(&s->values);
@@ -106,6 +107,7 @@ static enum err sqlite_open(const struct storage_options *o, struct storage **re
         return rc;
     }
     sqlite_files_note(&s->files, s->path);
+    writeback_open(&s->writeback, s->path);
     *ret = &s->base;
     return ERR_OK;
 }
@@ -157,6 +159,9 @@ static enum err sqlite_checkpoint(struct storage *base, bool truncate, uint64_t 
     /* Of a log that was cut there is no telling what would be copied. */
     enum err rc = state == FILES_LOG_CUT ? sqlite_files_error(state, err)
                                          : copy_home(s, truncate, &left, err);
+    /* SQLite syncs when all is copied, and only then: that is to find little. */
+    if (!rc && !truncate && left > 0)
+        (void)writeback_run(&s->writeback);
     pthread_mutex_unlock(&s->checkpoint_lock);
     if (!rc)
         *ret_wal_bytes = (uint64_t)(left * s->page_size);

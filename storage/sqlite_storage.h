@@ -22,6 +22,7 @@
 #include "storage/sqlite_files.h"
 #include "storage/sqlite_stmt.h"
 #include "storage/storage_backend.h"
+#include "storage/writeback.h"
 
 #define STACK_PENDING  0
 #define STACK_RESOLVED 1
@@ -72,6 +73,7 @@ struct sqlite_storage {
 
     pthread_mutex_t checkpoint_lock;
     struct sql_conn checkpoint_conn;
+    struct writeback writeback; /* of the database file; with checkpoint_lock */
     _Atomic int64_t wal_pages;
     int64_t page_size;
 };

@@ -8,7 +8,8 @@
 #include "base/thread.h"
 
 #define SHORT_MS   20
-#define PASSES_MAX 8
+#define BUSY_MS    10
+#define PASSES_MAX 5
 
 enum state { RESTS, WORKS, HAS_ENDED };
 
@@ -21,12 +22,16 @@ struct checkpointer {
     bool stopping;
 };
 
-static bool is_stopping(struct checkpointer *c)
+/* Waits while another checkpoint is under way. False: it is to stop. */
+static bool may_go_on(struct checkpointer *c, bool busy)
 {
+    const int64_t until_ms = clock_mono_ms() + (busy ? BUSY_MS : 0);
     pthread_mutex_lock(&c->lock);
+    while (!c->stopping && busy)
+        busy = thread_cond_wait_until(&c->changed, &c->lock, until_ms);
     const bool stopping = c->stopping;
     pthread_mutex_unlock(&c->lock);
-    return stopping;
+    return !stopping;
 }
 
 /* A failing disk is told by housekeeping, which copies now and then. */
@@ -34,11 +39,15 @@ static void copy(struct checkpointer *c)
 {
     struct error ignored;
     uint64_t left = 0;
-    for (int i = 0; i < PASSES_MAX && !is_stopping(c); i++) {
+    enum err rc = ERR_OK;
+    for (int passes = 0; passes < PASSES_MAX && may_go_on(c, rc == ERR_BUSY);) {
         const int64_t started_ms = clock_mono_ms();
-        if (storage_checkpoint(c->storage, false, &left, &ignored) != ERR_OK ||
-            clock_mono_ms() - started_ms <= SHORT_MS)
+        rc = storage_checkpoint(c->storage, false, &left, &ignored);
+        if (rc == ERR_BUSY)
+            continue;
+        if (rc != ERR_OK || clock_mono_ms() - started_ms <= SHORT_MS)
             return;
+        passes++;
     }
 }
 

@@ -3,7 +3,8 @@
  *
  * Purpose: the log begins anew when all of it is copied at a moment at which nobody commits; what
  * is copied then, commits wait for (server/jobs/writer.c). So nearly all is copied before, beside
- * them: a pass copies what came during the one before it, until a pass was short.
+ * them: a pass copies what came during the one before it and brings it to the disk, until a pass was
+ * short, or PASSES_MAX of them no shorter.
  *
  * Threads: one of its own; checkpointer_ask() from one other. Memory: checkpointer_start/_stop.
  */

@@ -16,7 +16,7 @@
 #include "tests/bench/load_client.h"
 #include "tests/support/files.h"
 
-#define START_MS 30000
+#define START_MS 300000 /* of a data folder that is migrated first */
 
 void load_die(const char *fmt, ...)
 {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "storage/storage_backend.h"
 #include "tests/support/ops.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/unit.h"
@@ -81,6 +82,33 @@ START_TEST(it_is_asked_again_and_again)
 }
 END_TEST
 
+/* --- a storage whose checkpoints are another's for a while ------------------------------------- */
+
+#define BUSY_TIMES 3
+
+static int asked_times;
+
+static enum err busy_at_first(struct storage *s, bool truncate, uint64_t *ret_wal_bytes,
+                              struct error *err)
+{
+    (void)s;
+    (void)truncate;
+    *ret_wal_bytes = 0;
+    return ++asked_times <= BUSY_TIMES ? error_set(err, ERR_BUSY, "busy") : ERR_OK;
+}
+
+START_TEST(passes_wait_for_the_checkpoint_of_another)
+{
+    static const struct storage_backend backend = {.checkpoint = busy_at_first};
+    struct storage other = {.backend = &backend};
+    struct error err;
+    ck_assert_int_eq(checkpointer_start(&other, &checkpointer, &err), ERR_OK);
+    ask_until_ended();
+    ck_assert_int_eq(asked_times, BUSY_TIMES + 1);
+    checkpointer_stop(checkpointer);
+}
+END_TEST
+
 START_TEST(it_stops_while_it_is_asked)
 {
     setup();
@@ -91,4 +119,4 @@ START_TEST(it_stops_while_it_is_asked)
 END_TEST
 
 UNIT_MAIN("checkpointer", what_is_asked_for_is_copied, it_is_asked_again_and_again,
-          it_stops_while_it_is_asked)
+          passes_wait_for_the_checkpoint_of_another, it_stops_while_it_is_asked)
