@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "storage/sqlite_alerts.h"
 #include "storage/sqlite_config.h"
 #include "storage/sqlite_counters.h"
@@ -29,7 +28,8 @@
 #include "storage/sqlite_rollup.h"
 #include "storage/sqlite_seen.h"
 
-#define LEARN_MS 25
+/* Ids learnt after a commit: some milliseconds. */
+#define LEARN_IDS (4 * ID_DAYS_STEP)
 
 typedef enum err apply_function(struct sqlite_storage *s, struct write_op *op, struct error *err);
 
@@ -131,15 +131,13 @@ static bool learn_step(struct sqlite_storage *s, uint8_t (*hashes)[ID_HASH_SIZE]
     return true;
 }
 
-/* After a commit, which it does not fail: ID_DAYS_STEP ids, or for a while, so that the answers do not
- * wait for long. Until all is learnt each report is looked for in the days that are not. */
+/* After a commit, which it does not fail: LEARN_IDS ids, so that the answers do not wait for long. Until
+ * all is learnt each report is looked for in the days that are not. */
 static void learn_ids(struct sqlite_storage *s)
 {
-    const int64_t until_ms = clock_mono_ms() + LEARN_MS;
     size_t learnt = 0;
     uint8_t(*hashes)[ID_HASH_SIZE] = arena_array(&s->scratch, ID_DAYS_STEP, ID_HASH_SIZE);
-    while (hashes && learn_step(s, hashes, &learnt) &&
-           (learnt < ID_DAYS_STEP || clock_mono_ms() < until_ms))
+    while (hashes && learnt < LEARN_IDS && learn_step(s, hashes, &learnt))
         continue;
 }
 

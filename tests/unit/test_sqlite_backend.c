@@ -765,6 +765,34 @@ START_TEST(ids_of_days_that_are_over_are_learnt_at_once)
 }
 END_TEST
 
+/* Answers wait for it: so many ids a commit, however fast or slow the disk is. */
+START_TEST(a_commit_learns_so_many_ids)
+{
+    static const size_t ranges[] = {4, 7}; /* the last one is not full */
+    const int64_t ids = 6 * ID_DAYS_STEP + 1;
+    char sql[400];
+    struct suite s;
+    suite_open(&s, "sqlite");
+    suite_apply(&s, received("r3", 3));
+    snprintf(sql, sizeof(sql),
+             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %lld) INSERT "
+             "INTO report_ids (day, hash, report_id) SELECT (SELECT min(day) FROM report_ids), "
+             "randomblob(16), -i FROM n",
+             (long long)ids);
+    ck_assert_int_eq(sqlite3_exec(sqlite_of(s.storage)->conn.db, sql, NULL, NULL, NULL), SQLITE_OK);
+    suite_reopen(&s);
+    const struct id_days *d = &sqlite_of(s.storage)->id_days;
+    for (int commit = 0; commit < 2; commit++) {
+        suite_apply(&s, received(commit ? "r5" : "r4", 5));
+        for (size_t i = 0; i < d->count; i++) {
+            if (d->days[i].day != d->current)
+                ck_assert_uint_eq(d->days[i].count, ranges[commit]);
+        }
+    }
+    suite_close(&s);
+}
+END_TEST
+
 /* B56: the log must not grow for ever; a reader that stopped half-way must not hold it. */
 START_TEST(the_log_is_checkpointed)
 {
@@ -978,6 +1006,7 @@ int main(void)
     tcase_add_test(tcase, a_full_disk_loses_one_group);
     tcase_add_test(tcase, another_writer_is_waited_for);
     tcase_add_test(tcase, ids_of_days_that_are_over_are_learnt_at_once);
+    tcase_add_test(tcase, a_commit_learns_so_many_ids);
     tcase_add_test(tcase, the_log_is_checkpointed);
     tcase_add_test(tcase, a_commit_beside_a_checkpoint_is_left);
     tcase_add_test(tcase, the_log_is_emptied_by_another);
