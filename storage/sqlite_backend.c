@@ -97,6 +97,8 @@ static enum err sqlite_open(const struct storage_options *o, struct storage **re
     if (!rc)
         rc = sql_get_values(&s->conn, SQL_PAGE_SIZE, NULL, 0, 4096, &s->page_size, err);
     if (!rc)
+        rc = sql_get_values(&s->conn, SQL_LOG_KEPT, NULL, 0, 0, &s->log_kept, err);
+    if (!rc)
         rc = sql_conn_open(&s->checkpoint_conn, &s->conn_options, err);
     /* A connection that never read does not know that there is a log, and checkpoints nothing. */
     int64_t version = 0;
@@ -117,10 +119,12 @@ static enum err sqlite_open(const struct storage_options *o, struct storage **re
 #define LOG_HEADER   32
 #define FRAME_HEADER 24
 
-static int64_t log_bytes(struct sqlite_storage *s)
+/* So long the log is at least. */
+static int64_t log_bytes(const struct sqlite_storage *s)
 {
-    int64_t pages = atomic_load(&s->wal_pages);
-    return pages ? LOG_HEADER + pages * (FRAME_HEADER + s->page_size) : 0;
+    const int64_t pages = sqlite_log_pages(&s->log_pages);
+    const int64_t bytes = pages ? LOG_HEADER + pages * (FRAME_HEADER + s->page_size) : 0;
+    return bytes < s->log_kept ? bytes : s->log_kept;
 }
 
 /* With checkpoint_lock. */
@@ -129,20 +133,17 @@ static enum err copy_home(struct sqlite_storage *s, bool truncate, int64_t *ret_
 {
     int pages = 0;
     int done = 0;
-    int64_t before = atomic_load(&s->wal_pages);
     int rc = sqlite3_wal_checkpoint_v2(
         s->checkpoint_conn.db, NULL,
         truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &pages, &done);
     /* A reader or the writer is in the way of the truncation: the pages are copied all the same. */
     if (rc && (rc & 0xff) != SQLITE_BUSY)
         return sql_error(&s->checkpoint_conn, rc, "checkpoint", err);
-    /* Copied whole, the log begins anew with the next commit; one that came meanwhile goes on with it.
-     * Nobody commits while it is truncated. -1: nobody could look. */
     if (truncate && rc == SQLITE_OK)
-        atomic_store(&s->wal_pages, 0);
-    else if (pages == done && pages >= 0)
-        (void)atomic_compare_exchange_strong(&s->wal_pages, &before, 0);
-    *ret_left = pages > done ? pages : atomic_load(&s->wal_pages);
+        sqlite_log_pages_truncated(&s->log_pages);
+    else if (pages == done && pages >= 0) /* -1: nobody could look */
+        sqlite_log_pages_copied(&s->log_pages, pages);
+    *ret_left = pages > done ? pages : sqlite_log_pages(&s->log_pages);
     return ERR_OK;
 }
 
@@ -175,7 +176,7 @@ static enum sqlite_files_state begin_log_anew(struct sqlite_storage *s)
     int rc = sqlite3_wal_checkpoint_v2(s->checkpoint_conn.db, NULL, SQLITE_CHECKPOINT_TRUNCATE,
                                        NULL, NULL);
     if (rc == SQLITE_OK)
-        atomic_store(&s->wal_pages, 0);
+        sqlite_log_pages_truncated(&s->log_pages);
     else if ((rc & 0xff) != SQLITE_BUSY)
         atomic_store(&s->files.cut, true);
     return rc == SQLITE_OK ? FILES_OK : FILES_LOG_CUT;
@@ -192,7 +193,7 @@ enum err sqlite_look_at_files(struct sqlite_storage *s, struct error *err)
         sqlite_files_look(&s->files, s->path, log_bytes(s)); /* no truncation is under way now */
     if (state == FILES_LOG_CUT && !s->in_group && !atomic_load(&s->files.cut))
         state = begin_log_anew(s);
-    else if (state == FILES_LOG_GONE && atomic_load(&s->wal_pages) > 0)
+    else if (state == FILES_LOG_GONE && sqlite_log_pages(&s->log_pages) > 0)
         (void)copy_home(s, false, &left, NULL); /* its pages are lost with this process */
     pthread_mutex_unlock(&s->checkpoint_lock);
     return state == FILES_OK ? ERR_OK : sqlite_files_error(state, err);
@@ -213,7 +214,7 @@ static enum err sqlite_used_bytes(struct storage *base, uint64_t *ret, struct er
 static uint64_t sqlite_wal_bytes(struct storage *base)
 {
     struct sqlite_storage *s = sqlite_of(base);
-    return (uint64_t)(atomic_load(&s->wal_pages) * s->page_size);
+    return (uint64_t)(sqlite_log_pages(&s->log_pages) * s->page_size);
 }
 
 static const struct storage_upgrade *sqlite_upgrade(const struct storage *base)

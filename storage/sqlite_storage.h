@@ -6,7 +6,7 @@
  * Invariants: the writer's connection, caches and arena belong to the thread that writes. Each
  * reader has a connection of its own. Caches are emptied whenever anything is rolled back.
  *
- * Threads: see storage.h; the checkpointer's connection and `wal_pages` may be used by any.
+ * Threads: see storage.h; the checkpointer's connection and `log_pages` may be used by any.
  */
 #ifndef STALLSYM_STORAGE_SQLITE_STORAGE_H
 #define STALLSYM_STORAGE_SQLITE_STORAGE_H
@@ -20,6 +20,7 @@
 #include "storage/id_days.h"
 #include "storage/resolved_set.h"
 #include "storage/sqlite_files.h"
+#include "storage/sqlite_log_pages.h"
 #include "storage/sqlite_stmt.h"
 #include "storage/storage_backend.h"
 #include "storage/writeback.h"
@@ -57,7 +58,8 @@ struct sqlite_storage {
 
     struct sql_conn conn; /* the writer's; db NULL when a commit failed and reopening did too */
     bool in_group;
-    bool group_lost; /* SQLite rolled the group back by itself */
+    uint32_t log_mark; /* of the commit that is under way, sqlite_log_pages.h */
+    bool group_lost;   /* SQLite rolled the group back by itself */
     struct error group_error;
     struct arena scratch;    /* emptied before each op */
     struct fold *group_fold; /* sums of the open group, sqlite_counters.h */
@@ -74,8 +76,9 @@ struct sqlite_storage {
     pthread_mutex_t checkpoint_lock;
     struct sql_conn checkpoint_conn;
     struct writeback writeback; /* of the database file; with checkpoint_lock */
-    _Atomic int64_t wal_pages;
+    struct sqlite_log_pages log_pages;
     int64_t page_size;
+    int64_t log_kept; /* bytes: a commit that begins a longer log anew cuts it to that */
 };
 
 struct sqlite_reader {

@@ -75,7 +75,7 @@ static int on_commit(void *arg, sqlite3 *db, const char *schema, int pages)
     struct sqlite_storage *s = arg;
     (void)db;
     (void)schema;
-    atomic_store(&s->wal_pages, pages);
+    sqlite_log_pages_committed(&s->log_pages, s->log_mark, pages);
     return SQLITE_OK;
 }
 
@@ -280,6 +280,7 @@ enum err sqlite_commit(struct storage *base, struct error *err)
         rc = write_sequences(s, &why);
     if (!rc)
         rc = sqlite_look_at_files(s, &why);
+    s->log_mark = sqlite_log_pages_mark(&s->log_pages);
     if (!rc)
         rc = sql_run0(&s->conn, SQL_COMMIT, &why);
     if (!rc) {

@@ -52,6 +52,9 @@ PRAGMA application_id;
 -- name: user_version
 PRAGMA user_version;
 
+-- name: log_kept
+PRAGMA journal_size_limit;
+
 -- name: page_size
 PRAGMA page_size;
 

@@ -774,11 +774,12 @@ START_TEST(a_commit_learns_so_many_ids)
     struct suite s;
     suite_open(&s, "sqlite");
     suite_apply(&s, received("r3", 3));
-    snprintf(sql, sizeof(sql),
-             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %lld) INSERT "
-             "INTO report_ids (day, hash, report_id) SELECT (SELECT min(day) FROM report_ids), "
-             "randomblob(16), -i FROM n",
-             (long long)ids);
+    snprintf(
+        sql, sizeof(sql),
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %lld) INSERT "
+        "INTO report_ids (day, hash, report_id) SELECT (SELECT min(day) FROM report_ids), "
+        "randomblob(16), -i FROM n",
+        (long long)ids);
     ck_assert_int_eq(sqlite3_exec(sqlite_of(s.storage)->conn.db, sql, NULL, NULL, NULL), SQLITE_OK);
     suite_reopen(&s);
     const struct id_days *d = &sqlite_of(s.storage)->id_days;
@@ -886,6 +887,72 @@ START_TEST(a_commit_beside_a_checkpoint_is_left)
     ck_assert_int_eq(storage_checkpoint(s.storage, false, &wal, &err), ERR_OK);
     ck_assert_uint_eq(wal, 0);
     ck_assert_uint_eq(storage_wal_bytes(s.storage), 0);
+    suite_close(&s);
+}
+END_TEST
+
+/* --- between a commit's giving up the lock and its being told ---------------------------------- */
+
+static enum err checkpointed;
+
+static int checkpoint_now(unsigned what, void *ctx, void *statement, void *ns)
+{
+    struct suite *s = ctx;
+    uint64_t left = 0;
+    (void)what;
+    (void)ns;
+    if (strcmp(sqlite3_sql(statement), "COMMIT;") == 0)
+        checkpointed = storage_checkpoint(s->storage, true, &left, &err);
+    return 0;
+}
+
+/* SQLite calls that when the commit is done, and what it is told by after it. */
+static void post_and_checkpoint(struct suite *s, uint32_t n)
+{
+    sqlite3 *writer = sqlite_of(s->storage)->conn.db;
+    checkpointed = ERR_INTERNAL;
+    sqlite3_trace_v2(writer, SQLITE_TRACE_PROFILE, checkpoint_now, s);
+    post(s, n);
+    sqlite3_trace_v2(writer, 0, NULL, NULL);
+}
+
+/* It was taken for one that somebody cut. */
+START_TEST(a_log_truncated_beside_a_commit_is_whole)
+{
+    struct suite s;
+    uint64_t left = 1;
+    suite_open(&s, "sqlite");
+    post_and_checkpoint(&s, 1);
+    ck_assert_int_eq(checkpointed, ERR_OK);
+    ck_assert_uint_eq(storage_wal_bytes(s.storage), 0);
+    ck_assert_int_eq(storage_checkpoint(s.storage, true, &left, &err), ERR_OK);
+    ck_assert_uint_eq(left, 0);
+    post(&s, 2);
+    ck_assert_uint_gt(storage_wal_bytes(s.storage), 0);
+    check_whole(s.path);
+    suite_close(&s);
+}
+END_TEST
+
+/* So was a long one which the commit that began it anew cut itself. */
+START_TEST(a_long_log_that_begins_anew_is_whole)
+{
+    const int64_t kept = 20000;
+    struct suite s;
+    suite_open(&s, "sqlite");
+    struct sqlite_storage *sqlite = sqlite_of(s.storage);
+    ck_assert_int_eq(sqlite->log_kept, 192 << 20);
+    sqlite->log_kept = kept;
+    ck_assert_int_eq(
+        sqlite3_exec(sqlite->conn.db, "PRAGMA journal_size_limit = 20000", NULL, NULL, NULL),
+        SQLITE_OK);
+    for (uint32_t i = 0; i < 30; i++)
+        post(&s, i);
+    ck_assert_uint_gt(storage_wal_bytes(s.storage), 2 * kept);
+    run_sql(s.path, "PRAGMA wal_checkpoint");
+    post_and_checkpoint(&s, 30);
+    ck_assert_int_eq(checkpointed, ERR_OK);
+    check_whole(s.path);
     suite_close(&s);
 }
 END_TEST
@@ -1009,6 +1076,8 @@ int main(void)
     tcase_add_test(tcase, a_commit_learns_so_many_ids);
     tcase_add_test(tcase, the_log_is_checkpointed);
     tcase_add_test(tcase, a_commit_beside_a_checkpoint_is_left);
+    tcase_add_test(tcase, a_log_truncated_beside_a_commit_is_whole);
+    tcase_add_test(tcase, a_long_log_that_begins_anew_is_whole);
     tcase_add_test(tcase, the_log_is_emptied_by_another);
     tcase_add_test(tcase, files_under_the_hand_of_somebody);
     tcase_add_test(tcase, a_long_query_is_stopped);
