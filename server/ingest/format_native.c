@@ -286,6 +286,7 @@ static bool read_images(struct intake *in, struct fields *f, json_t *o, const st
         if (!images)
             return refuse_set(in, f, set);
     }
+    native_tell_uuids(in, images);
     r->images = images;
     return true;
 }

@@ -9,6 +9,7 @@
 #define SYMBOL_MAX   2048
 #define ARCH_MAX     32
 #define IMG_PATH_MAX 1024
+#define UUID_REFUSED "not a UUID"
 
 static bool no_memory(struct intake *in, struct fields *f)
 {
@@ -30,7 +31,26 @@ static bool read_uuid(struct fields *f, json_t *object, const char *at, struct u
     if (!text || !*text)
         return !f->failed;
     if (!uuid_parse(text, strlen(text), ret))
-        return fields_refuse(f, "not a UUID", "%s.uuid", at);
+        return fields_refuse(f, UUID_REFUSED, "%s.uuid", at);
+    return true;
+}
+
+/* Of an image: a report is worth more than one image, so that what is none is taken for
+ * a missing one, and noted. */
+static bool image_uuid(struct fields *f, json_t *image, const char *at, size_t index,
+                       struct report_images *images, struct uuid *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    const char *text = fields_text(f, image, at, "uuid", REPORT_TEXT_MAX);
+    if (!text)
+        return !f->failed;
+    bool is_text = *text && !uuid_parse(text, strlen(text), ret);
+    if (!is_text && !uuid_is_nil(ret))
+        return true;
+    memset(ret, 0, sizeof(*ret));
+    if (images->odd_uuids++ == 0 || (is_text && !images->odd_uuid_is_text))
+        images->odd_uuid = index;
+    images->odd_uuid_is_text |= is_text;
     return true;
 }
 
@@ -263,9 +283,10 @@ static const char *base_name(const char *path)
 }
 
 static bool native_image(struct intake *in, struct fields *f, json_t *v, const char *at,
-                         struct image_entry *e)
+                         size_t index, struct report_images *images)
 {
-    if (!read_uuid(f, v, at, &e->uuid))
+    struct image_entry *e = &images->entries[index];
+    if (!image_uuid(f, v, at, index, images, &e->uuid))
         return false;
     const char *name = fields_text(f, v, at, "name", REPORT_TEXT_MAX);
     const char *path = fields_text(f, v, at, "path", IMG_PATH_MAX);
@@ -297,16 +318,33 @@ bool native_images(struct intake *in, struct fields *f, json_t *array, const cha
     struct image_entry *entries = arena_array(in->arena, n ? n : 1, sizeof(*entries));
     if (!entries)
         return no_memory(in, f);
+    ret->entries = entries;
+    ret->count = n;
     for (size_t i = 0; i < n; i++) {
         char path[80];
         json_t *v = json_array_get(array, i);
         snprintf(path, sizeof(path), "%s[%zu]", at, i);
         if (!json_is_object(v))
             return fields_refuse(f, "not an object", "%s", path);
-        if (!native_image(in, f, v, path, &entries[i]))
+        if (!native_image(in, f, v, path, i, ret))
             return false;
     }
-    ret->entries = entries;
-    ret->count = n;
     return true;
+}
+
+void native_tell_uuids(struct intake *in, struct report_images *images)
+{
+    const size_t more = images ? images->odd_uuids : 0;
+    if (more == 0)
+        return;
+    char path[64], others[48] = "";
+    snprintf(path, sizeof(path), "images[%zu].uuid", images->odd_uuid);
+    if (more > 1)
+        snprintf(others, sizeof(others), ", nor those of %zu more", more - 1);
+    const char *reason = arena_printf(in->arena, "%s: no symbol file names this image's frames%s",
+                                      images->odd_uuid_is_text ? UUID_REFUSED : "empty", others);
+    if (reason)
+        intake_drop(in, path, reason);
+    in->no_memory = in->no_memory || !reason;
+    images->odd_uuids = 0;
 }

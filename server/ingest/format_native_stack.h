@@ -21,8 +21,10 @@ bool native_samples(struct intake *in, struct fields *f, json_t *array, int64_t 
                     bool outermost_first, struct report *r);
 bool native_threads(struct intake *in, struct fields *f, json_t *array, bool outermost_first,
                     struct report *r);
-/* `array` the value of "images". */
+/* `array` the value of "images"; `ret` is zeroed before. */
 bool native_images(struct intake *in, struct fields *f, json_t *array, const char *at,
                    struct report_images *ret);
+/* Lists UUIDs that are none as dropped of the newest report, once for a list of images (or NULL). */
+void native_tell_uuids(struct intake *in, struct report_images *images);
 
 #endif

@@ -30,8 +30,13 @@ START_TEST(symbolicate_without_symbols)
                      "\"image\":\"Feed\",\"uuid\":\"4C4C44DC-5555-3144-A100-C10E3A4B6D1E\","
                      "\"offset\":\"0x4038\",\"status\":\"no_symbols\",\"approximate\":false,"
                      "\"frames\":[]}]]}");
-    static const char *const bad[] = {"{}", "[]", "{\"stacks\":7}", "{\"stacks\":[[\"x\"]]}",
-                                      "{\"images\":[{}],\"stacks\":[]}"};
+    static const char *const bad[] = {"{}",
+                                      "[]",
+                                      "{\"stacks\":7}",
+                                      "{\"stacks\":[[\"x\"]]}",
+                                      "{\"images\":[{}],\"stacks\":[]}",
+                                      "{\"images\":[{\"name\":\"a\",\"slide\":1},{\"name\":\"b\","
+                                      "\"slide\":1,\"uuid\":\"4C4C\"}],\"stacks\":[]}"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         raw_answer_done(&http_answer);
         http_fixture_ask(&http_fixture, "POST", "/v1/symbolicate", READ_TOKEN, HTTP_JSON, bad[i],
