@@ -140,6 +140,11 @@ bool clock_parse_day(const char *text, size_t len, int32_t *ret_day)
     return true;
 }
 
+bool clock_is_seconds(int64_t ms)
+{
+    return ms >= 1000000000 && ms < 100000000000;
+}
+
 int32_t clock_day(int64_t ms)
 {
     return (int32_t)((ms >= 0 ? ms : ms - (CLOCK_DAY_MS - 1)) / CLOCK_DAY_MS);

@@ -207,7 +207,12 @@ enum err query_time(const struct query *q, const char *name, int64_t *ret, struc
     const char *text = query_text(q, name);
     if (!text)
         return ERR_OK;
-    if (query_parse_int(text, ret) || clock_parse_rfc3339(text, strlen(text), ret))
+    if (query_parse_int(text, ret)) {
+        if (!clock_is_seconds(*ret))
+            return ERR_OK;
+        return error_set(err, ERR_INVALID, "%s: epoch milliseconds are wanted, not seconds", name);
+    }
+    if (clock_parse_rfc3339(text, strlen(text), ret))
         return ERR_OK;
     return error_set(err, ERR_INVALID,
                      "%s: neither epoch milliseconds nor an RFC 3339 time with its zone, like "

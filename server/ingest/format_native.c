@@ -1,5 +1,6 @@
 #include "server/ingest/format_native.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #define TAG_VALUE_MAX  128
 #define GAPS_MAX       1000
 #define RATE_MIN       1e-6
+#define TIMESTAMP_MAX  ((int64_t)1 << 53)
 
 /* What a batch says for all its reports; a flat report is a batch of its own. */
 struct batch {
@@ -79,8 +81,10 @@ static bool read_timestamp(struct fields *f, json_t *o, struct report *r)
         return fields_refuse(f, "not an RFC 3339 time with its zone, like 2026-11-30T08:00:00Z",
                              "%s", "timestamp");
     }
-    return fields_rounded(f, o, "", "timestamp", -((int64_t)1 << 53), (int64_t)1 << 53,
-                          &r->timestamp_ms);
+    if (json_is_number(v) && !(fabs(json_number_value(v)) <= (double)TIMESTAMP_MAX))
+        return fields_refuse(f, "out of range: milliseconds since 1970 are wanted", "%s",
+                             "timestamp");
+    return fields_rounded(f, o, "", "timestamp", -TIMESTAMP_MAX, TIMESTAMP_MAX, &r->timestamp_ms);
 }
 
 static bool read_numbers(struct fields *f, json_t *o, const struct batch *b, struct report *r)

@@ -75,12 +75,18 @@ void intake_refuse_line(struct intake *in, uint32_t line, const char *path, cons
 
 void intake_drop(struct intake *in, const char *path, const char *reason)
 {
+    uint32_t index = in->next_index ? in->next_index - 1 : 0;
+    if (in->report_count)
+        index = in->reports[in->report_count - 1].index;
+    intake_drop_of(in, index, path, reason);
+}
+
+void intake_drop_of(struct intake *in, uint32_t index, const char *path, const char *reason)
+{
     if (in->dropped_count >= DROPPED_MAX || !ROOM(in, dropped, dropped))
         return;
     struct ingest_dropped *d = &in->dropped[in->dropped_count];
-    d->index = in->report_count ? in->reports[in->report_count - 1].index
-               : in->next_index ? in->next_index - 1
-                                : 0;
+    d->index = index;
     d->path = arena_strdup(in->arena, path);
     d->reason = reason;
     if (!d->path) {

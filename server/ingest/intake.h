@@ -55,6 +55,8 @@ void intake_refuse_report(struct intake *in, const struct report *r, const char 
 void intake_refuse_line(struct intake *in, uint32_t line, const char *path, const char *reason);
 /* Lists a value of the newest report (before the first: as of index 0) that was cut or left out. */
 void intake_drop(struct intake *in, const char *path, const char *reason);
+/* The same of the report or item with that index. */
+void intake_drop_of(struct intake *in, uint32_t index, const char *path, const char *reason);
 /* The lists, into a result without an op. */
 void ingest_publish(const struct intake *in, struct ingest_result *ret);
 void intake_need_set(struct intake *in, const char *set);

@@ -9,9 +9,10 @@
 #include "server/ingest/image_set.h"
 #include "server/ingest/named_sets.h"
 
-#define CLOCK_PAST_MS   (30 * CLOCK_DAY_MS)
-#define CLOCK_FUTURE_MS CLOCK_DAY_MS
-#define ADDRESSES_MAX   ((size_t)1024 * 1024)
+#define CLOCK_PAST_MS    (30 * CLOCK_DAY_MS)
+#define CLOCK_FUTURE_MS  CLOCK_DAY_MS
+#define MICROSECONDS_MIN ((int64_t)100000000000000) /* of 1973; as milliseconds of 5138 */
+#define ADDRESSES_MAX    ((size_t)1024 * 1024)
 
 /* The map over one `struct report_images` in a process of that app (it knows places of its own), OS
  * and arch (they name its slide group), built once. */
@@ -333,7 +334,21 @@ static enum err reduce_own_stack(struct reducer *rd, struct app_batch *b,
     return rc;
 }
 
-static void set_time(const struct intake *in, const struct report *r, struct op_report *op)
+/* Why the device's time is not the report's. */
+static const char *skew_reason(int64_t device_ms, int64_t now_ms)
+{
+#define INSTEAD "; the time of receipt stands in its place"
+    if (clock_is_seconds(device_ms))
+        return "milliseconds since 1970 are wanted, not seconds" INSTEAD;
+    if (device_ms < now_ms)
+        return "more than 30 days ago" INSTEAD;
+    if (device_ms > MICROSECONDS_MIN)
+        return "milliseconds since 1970 are wanted, not microseconds" INSTEAD;
+    return "more than a day ahead" INSTEAD;
+#undef INSTEAD
+}
+
+static void set_time(struct intake *in, const struct report *r, struct op_report *op)
 {
     int64_t now = in->request->now_ms;
     op->received_ms = now;
@@ -341,6 +356,8 @@ static void set_time(const struct intake *in, const struct report *r, struct op_
     op->clock_skew = r->has_timestamp && (r->timestamp_ms < now - CLOCK_PAST_MS ||
                                           r->timestamp_ms > now + CLOCK_FUTURE_MS);
     op->time_ms = r->has_timestamp && !op->clock_skew ? r->timestamp_ms : now;
+    if (op->clock_skew)
+        intake_drop_of(in, r->index, "timestamp", skew_reason(r->timestamp_ms, now));
 }
 
 /* The set a body defines is stored; one that it only names counts as used. */

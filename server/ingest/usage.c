@@ -44,7 +44,7 @@ static bool read_day(struct intake *in, struct fields *f, json_t *o, struct op_u
     if (!clock_parse_day(text, strlen(text), &u->day))
         return fields_refuse(f, "not a day like 2026-11-29", "%s", "day");
     if (u->day < today - PAST_DAYS || u->day > today + 1) {
-        intake_drop(in, "day", "not within 30 days");
+        intake_drop(in, "day", "not from 30 days ago to tomorrow; today stands in its place");
         u->day = today;
     }
     return true;

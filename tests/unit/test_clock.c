@@ -90,6 +90,21 @@ START_TEST(moments_without_a_text_are_the_nearest)
 }
 END_TEST
 
+START_TEST(seconds_are_known)
+{
+    static const struct {
+        int64_t ms;
+        bool seconds;
+    } cases[] = {{INT64_MIN, false},  {0, false},
+                 {999999999, false},  {1000000000, true},
+                 {99999999999, true}, {100000000000, false},
+                 {1795300000, true},  {1795300000000, false},
+                 {INT64_MAX, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        ck_assert_int_eq(clock_is_seconds(cases[i].ms), cases[i].seconds);
+}
+END_TEST
+
 START_TEST(local_zone_changes_nothing)
 {
     static const char *const zones[] = {"America/New_York", "Asia/Kolkata", "UTC"};
@@ -104,5 +119,5 @@ START_TEST(local_zone_changes_nothing)
 }
 END_TEST
 
-UNIT_MAIN("clock", rfc3339, days, moments_without_a_text_are_the_nearest,
+UNIT_MAIN("clock", rfc3339, days, moments_without_a_text_are_the_nearest, seconds_are_known,
           local_zone_changes_nothing)

@@ -147,6 +147,10 @@ START_TEST(one_bad_report_is_refused_alone)
          "reports[1].timestamp", "not an RFC 3339 time with its zone, like 2026-11-30T08:00:00Z"},
         {"{\"id\":\"x\",\"stack\":[1],\"timestamp\":\"\"}", "reports[1].timestamp",
          "not an RFC 3339 time with its zone, like 2026-11-30T08:00:00Z"},
+        {"{\"id\":\"x\",\"stack\":[1],\"timestamp\":1795299990000000000}", "reports[1].timestamp",
+         "out of range: milliseconds since 1970 are wanted"},
+        {"{\"id\":\"x\",\"stack\":[1],\"timestamp\":1e300}", "reports[1].timestamp",
+         "out of range: milliseconds since 1970 are wanted"},
         {"{\"id\":\"x\",\"stack\":[1],\"sample_rate\":0}", "reports[1].sample_rate",
          "out of range"},
         {"{\"id\":\"x\",\"stack\":[1],\"images\":\"none\"}", "reports[1].images", "not an array"},
@@ -250,15 +254,18 @@ START_TEST(device_clock)
     static const struct {
         const char *timestamp;
         int64_t time;
-        bool skew;
+        const char *skew; /* what is told of it; NULL: the device's time is the report's */
     } cases[] = {
-        {"1795299990000", 1795299990000, false},
-        {"1795299990000.0", 1795299990000, false},
-        {"\"2026-11-22T08:59:50+00:30\"", 1795335, false}, /* filled below */
-        {"\"2124-01-01T00:00:00Z\"", NOW, true},
-        {"\"1970-01-01T00:00:05Z\"", NOW, true},
-        {"1710072000", NOW, true},
-        {"null", NOW, false},
+        {"1795299990000", 1795299990000, NULL},
+        {"1795299990000.0", 1795299990000, NULL},
+        {"\"2026-11-22T08:59:50+00:30\"", 1795335, NULL}, /* filled below */
+        {"\"2124-01-01T00:00:00Z\"", NOW, "more than a day ahead"},
+        {"\"1970-01-01T00:00:05Z\"", NOW, "more than 30 days ago"},
+        {"-1", NOW, "more than 30 days ago"},
+        {"1710072000", NOW, "milliseconds since 1970 are wanted, not seconds"},
+        {"1795299990.25", NOW, "milliseconds since 1970 are wanted, not seconds"},
+        {"1795299990000000", NOW, "milliseconds since 1970 are wanted, not microseconds"},
+        {"null", NOW, NULL},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char body[300];
@@ -270,8 +277,16 @@ START_TEST(device_clock)
         ck_assert_int_eq(take(body), ERR_OK);
         const struct op_report *r = &batch(0)->reports[0];
         ck_assert_msg(r->time_ms == want, "%s", cases[i].timestamp);
-        ck_assert_int_eq(r->clock_skew, cases[i].skew);
+        ck_assert_int_eq(r->clock_skew, cases[i].skew != NULL);
         ck_assert_int_eq(r->received_ms, NOW);
+        ck_assert_uint_eq(result.dropped_count, r->clock_skew);
+        if (cases[i].skew) {
+            char reason[120];
+            snprintf(reason, sizeof(reason), "%s; the time of receipt stands in its place",
+                     cases[i].skew);
+            ck_assert_str_eq(result.dropped[0].path, "timestamp");
+            ck_assert_str_eq(result.dropped[0].reason, reason);
+        }
         ingest_result_done(&result);
     }
 }

@@ -116,6 +116,11 @@ START_TEST(times_are_utc)
     ck_assert_ptr_nonnull(strstr(err.text, "like 2026-11-30T08:00:00Z (a + is %2B in a URL)"));
     ck_assert_int_eq(query_time(&q, "z", &v, &err), ERR_INVALID);
     arena_done(&arena);
+    ck_assert_int_eq(parse("/?t=1710072000&u=0"), ERR_OK);
+    ck_assert_int_eq(query_time(&q, "t", &v, &err), ERR_INVALID);
+    ck_assert_str_eq(err.text, "t: epoch milliseconds are wanted, not seconds");
+    ck_assert_int_eq(query_time(&q, "u", &v, &err), ERR_OK);
+    arena_done(&arena);
 }
 END_TEST
 

@@ -136,6 +136,8 @@ START_TEST(days_far_away_and_persons_are_left_out)
     ck_assert_uint_eq(result.dropped_count, 3);
     ck_assert_uint_eq(result.dropped[0].index, 1);
     ck_assert_str_eq(result.dropped[0].path, "day");
+    ck_assert_str_eq(result.dropped[0].reason,
+                     "not from 30 days ago to tomorrow; today stands in its place");
     ck_assert_str_eq(result.dropped[1].path, "page");
     ck_assert_uint_eq(result.dropped[2].index, 3);
     ingest_result_done(&result);
