@@ -118,3 +118,11 @@ bool checkpointer_ask(struct checkpointer *c)
     pthread_mutex_unlock(&c->lock);
     return ended;
 }
+
+void checkpointer_forget(struct checkpointer *c)
+{
+    pthread_mutex_lock(&c->lock);
+    if (c->state == HAS_ENDED)
+        c->state = RESTS;
+    pthread_mutex_unlock(&c->lock);
+}

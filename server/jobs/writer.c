@@ -245,8 +245,10 @@ static void keep_log_short(struct writer *w)
     int64_t now_ms = clock_mono_ms();
     struct error ignored; /* a failing disk shows itself at the next commit */
     uint64_t left = bytes;
-    if (bytes > w->options.wal_high_bytes / RESET_SHARE && now_ms >= w->reset_after_ms &&
-        checkpointer_ask(w->checkpointer)) {
+    const bool is_long = bytes > w->options.wal_high_bytes / RESET_SHARE;
+    if (!is_long) { /* housekeeping may have come first */
+        checkpointer_forget(w->checkpointer);
+    } else if (now_ms >= w->reset_after_ms && checkpointer_ask(w->checkpointer)) {
         const enum err rc = storage_checkpoint(w->storage, false, &left, &ignored);
         if (rc == ERR_OK)
             bytes = left;

@@ -82,6 +82,22 @@ START_TEST(it_is_asked_again_and_again)
 }
 END_TEST
 
+START_TEST(an_end_that_was_forgotten_is_not_said)
+{
+    setup();
+    for (uint32_t i = 1; i <= 2; i++) {
+        commit_token(i);
+        ck_assert(!checkpointer_ask(checkpointer));
+        for (int n = 0; n < 10000 && storage_wal_bytes(storage) > 0; n++)
+            usleep(1000);
+        usleep(20000); /* it has ended */
+        checkpointer_forget(checkpointer);
+    }
+    ask_until_ended();
+    teardown();
+}
+END_TEST
+
 /* --- a storage whose checkpoints are another's for a while ------------------------------------- */
 
 #define BUSY_TIMES 3
@@ -119,4 +135,5 @@ START_TEST(it_stops_while_it_is_asked)
 END_TEST
 
 UNIT_MAIN("checkpointer", what_is_asked_for_is_copied, it_is_asked_again_and_again,
-          passes_wait_for_the_checkpoint_of_another, it_stops_while_it_is_asked)
+          an_end_that_was_forgotten_is_not_said, passes_wait_for_the_checkpoint_of_another,
+          it_stops_while_it_is_asked)
