@@ -5,8 +5,9 @@
  *
  * Invariants: what a symbol file says counts for whom it serves, an app's own first, and before all
  * else. What a report says (the first one; UUIDs can be read in every shipped binary) counts for its own
- * app alone. Both are bounded, apart (the oldest entries go first); loaded from storage at start, added
- * to later.
+ * app alone. Both are bounded, apart; when one is full, the app that holds most of it gives its oldest
+ * (places.h). At start the newest of storage are loaded, whose they are, as to look through all of them
+ * takes seconds; a claim that is not among them is there again with the next report that says it.
  *
  * Threads: any; one lock inside. Memory: layouts_new/layouts_free.
  */

@@ -108,6 +108,33 @@ START_TEST(claims_push_no_file_out)
 }
 END_TEST
 
+/* One app pushes no other's out, however many images it names; nor do the files of one. */
+START_TEST(an_app_pushes_no_other_out)
+{
+    struct layouts *l = layouts_new(10);
+    uint64_t vmaddr;
+    for (uint32_t i = 0; i < 4; i++) {
+        struct uuid own = uuid_of(50 + i);
+        claim(l, "com.a", i, i);
+        layouts_learn(l, "com.a", &own, i);
+    }
+    for (uint32_t i = 0; i < 1000; i++) {
+        struct uuid own = uuid_of(2000 + i);
+        claim(l, "com.b", 100 + i, i);
+        layouts_learn(l, "com.b", &own, i);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        ck_assert(app_knows(l, "com.a", i, &vmaddr) && vmaddr == i);
+        ck_assert(app_knows(l, "com.a", 50 + i, &vmaddr) && vmaddr == i);
+    }
+    for (uint32_t i = 0; i < 1000; i++) {
+        ck_assert(app_knows(l, "com.b", 100 + i, &vmaddr) == (i >= 994));
+        ck_assert(app_knows(l, "com.b", 2000 + i, &vmaddr) == (i >= 994));
+    }
+    layouts_free(l);
+}
+END_TEST
+
 START_TEST(oldest_go_first)
 {
     struct layouts *l = layouts_new(100);
@@ -190,4 +217,5 @@ START_TEST(own_files_are_the_apps)
 END_TEST
 
 UNIT_MAIN("layouts", learns_and_finds, nil_is_nobody, claims_are_the_apps_own,
-          own_files_are_the_apps, claims_push_no_file_out, oldest_go_first, one_place, threads)
+          own_files_are_the_apps, claims_push_no_file_out, an_app_pushes_no_other_out,
+          oldest_go_first, one_place, threads)
