@@ -11,6 +11,8 @@
 
 #define TEXT_MAX     8192 /* of one name or path of an index; longer ones are cut */
 #define SCRATCH_SIZE (GSYM_FRAMES_MAX * (3 * TEXT_MAX + GSYM_DISPLAY_MAX))
+/* Of lists that one call needs for itself; more than any stack that an arena of ours holds. */
+#define LISTS_SIZE ((size_t)256 << 20)
 
 struct symbolizer {
     struct index_cache *cache;
@@ -18,7 +20,8 @@ struct symbolizer {
     uint64_t sharing; /* 0: not */
     struct symbolizer_stats stats;
     struct frame scratch_frames[GSYM_FRAMES_MAX];
-    char *scratch; /* texts read from a mapped file, before anything is allocated for them */
+    char *scratch;      /* texts read from a mapped file, before anything is allocated for them */
+    struct arena lists; /* of the call at hand, so that its answer is all that stays of it */
 };
 
 enum index_state { INDEX_NONE, INDEX_OPEN, INDEX_UNAVAILABLE };
@@ -53,6 +56,7 @@ struct symbolizer *symbolizer_new(struct index_cache *cache, size_t frame_cache_
     if (!s)
         return NULL;
     s->cache = cache;
+    arena_init(&s->lists, LISTS_SIZE);
     s->frames = frame_cache_new(frame_cache_entries);
     s->scratch = malloc(SCRATCH_SIZE);
     if (!s->frames || !s->scratch) {
@@ -67,6 +71,7 @@ void symbolizer_free(struct symbolizer *s)
     if (!s)
         return;
     frame_cache_free(s->frames);
+    arena_done(&s->lists);
     free(s->scratch);
     free(s);
 }
@@ -450,27 +455,46 @@ void symbolizer_share(struct symbolizer *s)
     s->sharing++;
 }
 
+/* Lists as long as the stack, of which most are nearly empty. */
+static enum err begin_job(struct job *j, struct symbolizer *s, size_t frames, struct error *err)
+{
+    arena_reset(&s->lists);
+    j->images = arena_array(&s->lists, frames, sizeof(*j->images));
+    j->missing = arena_array(&s->lists, frames, sizeof(*j->missing));
+    j->unavailable = arena_array(&s->lists, frames, sizeof(*j->unavailable));
+    return j->images && j->missing && j->unavailable
+               ? ERR_OK
+               : error_set(err, ERR_NO_MEMORY, "no memory for a stack of %zu frames", frames);
+}
+
+/* What stays of a list. */
+static enum err keep(struct arena *arena, const struct uuid *list, size_t count,
+                     const struct uuid **ret, struct error *err)
+{
+    *ret = count > 0 ? arena_memdup(arena, list, count * sizeof(*list)) : NULL;
+    return count == 0 || *ret ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for images");
+}
+
 enum err symbolizer_stack(struct symbolizer *s, const struct raw_stack *raw,
                           const struct image_lookup *images, struct arena *arena,
                           struct symbolized *ret, struct error *err)
 {
     struct job j = {.s = s, .lookup = images, .arena = arena};
     struct resolved_frame *frames = arena_array(arena, raw->count, sizeof(*frames));
-    j.images = arena_array(arena, raw->count, sizeof(*j.images));
-    j.missing = arena_array(arena, raw->count, sizeof(*j.missing));
-    j.unavailable = arena_array(arena, raw->count, sizeof(*j.unavailable));
-    if (!frames || !j.images || !j.missing || !j.unavailable)
+    if (!frames)
         return error_set(err, ERR_NO_MEMORY, "no memory for a stack of %zu frames", raw->count);
-    enum err rc = ERR_OK;
+    enum err rc = begin_job(&j, s, raw->count, err);
     for (size_t i = 0; i < raw->count && rc == ERR_OK; i++)
         rc = resolve_frame(&j, &raw->frames[i], &frames[i], err);
     close_images(&j);
+    if (rc == ERR_OK)
+        rc = keep(arena, j.missing, j.missing_count, &ret->missing, err);
+    if (rc == ERR_OK)
+        rc = keep(arena, j.unavailable, j.unavailable_count, &ret->unavailable, err);
     if (rc != ERR_OK)
         return rc;
     ret->stack = (struct resolved_stack){.frames = frames, .count = raw->count};
-    ret->missing = j.missing;
     ret->missing_count = j.missing_count;
-    ret->unavailable = j.unavailable;
     ret->unavailable_count = j.unavailable_count;
     return ERR_OK;
 }

@@ -77,7 +77,7 @@ static bool judge(const struct rules *rules, const struct key_options *options, 
     if (!d) {
         d = &decided;
         if (f->frame)
-            frame_memo_place(memo, rules, &place, arena, d);
+            frame_memo_place(memo, rules, &place, d);
     }
     f->key = d->key;
     f->named = d->named;

@@ -25,6 +25,7 @@ struct frame_memo {
     const struct rules *rules;
     uint64_t share; /* 0: none yet */
     struct placed places[PLACES];
+    struct arena decided; /* in this share */
     uint32_t position_cap;
     uint64_t seed; /* names come from strangers: they must not choose the slots */
     struct arena arena;
@@ -43,6 +44,7 @@ struct frame_memo *frame_memo_new(const struct rules *rules, size_t max_entries)
     if (!m)
         return NULL;
     arena_init(&m->arena, FRAME_MEMO_BYTES);
+    arena_init(&m->decided, FRAME_MEMO_BYTES);
     m->rules = rules;
     m->seed = (uint64_t)(uintptr_t)m;
     m->position_cap = rules_position_cap(rules);
@@ -61,6 +63,7 @@ void frame_memo_free(struct frame_memo *m)
     if (!m)
         return;
     arena_done(&m->arena);
+    arena_done(&m->decided);
     free(m->entries);
     free(m);
 }
@@ -229,8 +232,10 @@ void frame_decide(const struct rules *rules, struct frame_memo *memo,
 
 void frame_memo_share(struct frame_memo *m)
 {
-    if (m)
-        m->share++;
+    if (!m)
+        return;
+    m->share++;
+    arena_reset(&m->decided);
 }
 
 static uint32_t capped(const struct frame_memo *m, uint32_t position)
@@ -258,13 +263,14 @@ const struct frame_decision *frame_memo_placed(const struct frame_memo *m,
 }
 
 void frame_memo_place(struct frame_memo *m, const struct rules *rules,
-                      const struct frame_place *place, struct arena *arena,
-                      const struct frame_decision *d)
+                      const struct frame_place *place, const struct frame_decision *d)
 {
     if (!m || m->share == 0 || m->rules != rules)
         return;
-    const struct frame_decision *kept = arena_memdup(arena, d, sizeof(*d));
-    if (!kept)
+    struct frame_decision *kept = arena_memdup(&m->decided, d, sizeof(*d));
+    if (kept && d->key_len > 0)
+        kept->key = arena_strndup(&m->decided, d->key, d->key_len);
+    if (!kept || !kept->key)
         return;
     struct placed *p = &m->places[place_of(m, place)];
     *p = (struct placed){m->share, *place, kept};

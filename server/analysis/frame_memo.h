@@ -78,15 +78,15 @@ struct frame_place {
 };
 
 /* From now on frames lie in another arena, until the next call; before the first one nothing is found
- * by its place. The same `linkage_key` goes with all of them. NULL will do. */
+ * by its place. The same `linkage_key` goes with all of them. NULL will do. What was found before is
+ * gone. */
 void frame_memo_share(struct frame_memo *m);
-/* What was decided of the frame since; NULL: nothing that is remembered. It lives as long as the arena. */
+/* What was decided of the frame since; NULL: nothing that is remembered. */
 const struct frame_decision *frame_memo_placed(const struct frame_memo *m,
                                                const struct rules *rules,
                                                const struct frame_place *place);
-/* Keeps a copy of a decision, whose key is in the arena already. */
+/* Keeps a copy of a decision and its key, up to FRAME_MEMO_BYTES of them. */
 void frame_memo_place(struct frame_memo *m, const struct rules *rules,
-                      const struct frame_place *place, struct arena *arena,
-                      const struct frame_decision *d);
+                      const struct frame_place *place, const struct frame_decision *d);
 
 #endif

@@ -21,6 +21,7 @@ struct resolver_worker {
     struct symbolizer *symbolizer;
     struct app_images *images;
     struct frame_memo *memo;
+    struct arena scratch; /* of the stack at hand: the answer is all that stays of it in the op */
 };
 
 /* --- one stack -------------------------------------------------------------------------------- */
@@ -32,20 +33,30 @@ static void log_unreadable(const struct pending_stack *p, const struct error *er
              log_quote(err->text, quoted, sizeof(quoted)));
 }
 
-static void fill_verdict(const struct cluster_verdict *v, struct op_resolution *out)
+/* False without memory. */
+static bool keep_text(struct arena *arena, const char *text, const char **ret)
+{
+    *ret = text ? arena_strdup(arena, text) : NULL;
+    return !text || *ret;
+}
+
+static enum err fill_verdict(const struct cluster_verdict *v, struct arena *arena,
+                             struct op_resolution *out, struct error *err)
 {
     memcpy(out->key, v->key, sizeof(out->key));
     memcpy(out->variant, v->variant, sizeof(out->variant));
     out->cluster_kind = (uint8_t)v->kind;
     out->provisional = v->kind == CLUSTER_PROVISIONAL;
     out->hidden = v->kind == CLUSTER_IDLE;
-    out->key_text = v->key_text;
-    out->title = v->title;
-    out->function = v->function;
-    out->file = v->file;
-    out->image = v->image;
-    out->category = v->category;
-    out->owner = v->owner;
+    return keep_text(arena, v->key_text, &out->key_text) &&
+                   keep_text(arena, v->title, &out->title) &&
+                   keep_text(arena, v->function, &out->function) &&
+                   keep_text(arena, v->file, &out->file) &&
+                   keep_text(arena, v->image, &out->image) &&
+                   keep_text(arena, v->category, &out->category) &&
+                   keep_text(arena, v->owner, &out->owner)
+               ? ERR_OK
+               : error_set(err, ERR_NO_MEMORY, "no memory for a stack");
 }
 
 static enum err fill_stack(struct symbolized *s, struct arena *arena, struct op_resolution *out,
@@ -84,12 +95,13 @@ static enum err resolve_stack(struct resolver_worker *w, const struct resolver_g
     struct cluster_verdict verdict;
     struct key_options key_options = {
         .skip_unresolved = p->give_up, .memo = w->memo, .linkage_key = demangle_swift_key};
+    arena_reset(&w->scratch);
     memset(out, 0, sizeof(*out));
     out->stack_id = p->stack_id;
     out->generation = p->generation;
     enum err rc = ERR_OK;
     if (readable)
-        rc = raw_stack_decode(p->raw, p->raw_len, arena, &raw, err);
+        rc = raw_stack_decode(p->raw, p->raw_len, &w->scratch, &raw, err);
     if (rc == ERR_OK && raw.count > 0) {
         struct image_lookup lookup = app_images_begin(w->images, p->app_id, p->bundle_id);
         lookup.stand_ins = grounds->stand_ins;
@@ -102,10 +114,9 @@ static enum err resolve_stack(struct resolver_worker *w, const struct resolver_g
         rc = fill_stack(&symbolized, arena, out, err);
     if (rc == ERR_OK)
         rc = overlay_key_of(overlays_of(grounds->overlays, p->app_id, &out->overlay), w->rules,
-                            &key_options, p->bundle_id, out->stack, false, arena, &verdict, err);
-    if (rc == ERR_OK)
-        fill_verdict(&verdict, out);
-    return rc;
+                            &key_options, p->bundle_id, out->stack, false, &w->scratch, &verdict,
+                            err);
+    return rc == ERR_OK ? fill_verdict(&verdict, arena, out, err) : rc;
 }
 
 /* A fresh op for the piece, in place of the one it has. */
@@ -132,7 +143,7 @@ static bool add_stack(struct resolver_worker *w, const struct resolver_grounds *
     struct op_resolutions *out = &piece->op->u.resolutions;
     struct op_resolution item;
     enum err rc = resolve_stack(w, grounds, p, true, piece->op->arena, &item, &err);
-    bool starved = rc == ERR_NO_MEMORY && !piece->op->arena->capped;
+    bool starved = rc == ERR_NO_MEMORY && !piece->op->arena->capped && !w->scratch.capped;
     piece->starved = piece->starved || starved;
     if (rc == ERR_BUSY || starved || (rc == ERR_NO_MEMORY && out->count > 0))
         return false; /* its neighbours may be what took the memory */
@@ -196,6 +207,7 @@ enum err resolver_worker_new(struct storage *storage, struct index_cache *cache,
     if (rc != ERR_OK)
         goto out;
     w->rules = rules;
+    arena_init(&w->scratch, OP_ARENA);
     w->symbolizer = symbolizer_new(cache, frame_cache_entries);
     w->images = app_images_new(w->reader, rules, IMAGES_MAX);
     w->memo = frame_memo_new(rules, MEMO_FRAMES);
@@ -217,6 +229,7 @@ void resolver_worker_free(struct resolver_worker *w)
     frame_memo_free(w->memo);
     app_images_free(w->images);
     symbolizer_free(w->symbolizer);
+    arena_done(&w->scratch);
     storage_reader_close(w->reader);
     free(w);
 }
