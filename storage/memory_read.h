@@ -73,7 +73,8 @@ enum err mem_read_symbols_present(struct storage_reader *r, const char *bundle_i
                                   struct error *err);
 enum err mem_read_shelf(struct storage_reader *r, const char *own, const struct uuid *image,
                         struct uuid *ret, struct error *err);
-enum err mem_read_shelf_image(struct storage_reader *r, const struct uuid *shelf, struct uuid *ret,
+enum err mem_read_shelf_image(struct storage_reader *r, const struct uuid *shelf,
+                              struct arena *arena, struct uuid *ret, const char **ret_own,
                               struct error *err);
 enum err mem_read_shelf_for(struct storage_reader *r, const char *bundle_id,
                             const struct uuid *image, struct uuid *ret, struct error *err);

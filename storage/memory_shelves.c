@@ -137,11 +137,16 @@ enum err mem_read_shelf(struct storage_reader *r, const char *own, const struct 
     return ERR_OK;
 }
 
-enum err mem_read_shelf_image(struct storage_reader *r, const struct uuid *shelf, struct uuid *ret,
+enum err mem_read_shelf_image(struct storage_reader *r, const struct uuid *shelf,
+                              struct arena *arena, struct uuid *ret, const char **ret_own,
                               struct error *err)
 {
+    const struct mem_shelf *own = mem_shelf_of(mem_read_state(r), shelf);
+    (void)arena;
     (void)err;
-    *ret = *mem_shelf_image(mem_read_state(r), shelf);
+    *ret = own ? own->image : *shelf;
+    if (ret_own)
+        *ret_own = own ? own->bundle_id : "";
     return ERR_OK;
 }
 

@@ -9,10 +9,10 @@ enum err read_shelf(struct storage_reader *r, const char *own, const struct uuid
     return *own ? READ_WITHIN(r, err, read_shelf(r, own, image, ret, err)) : ERR_OK;
 }
 
-enum err read_shelf_image(struct storage_reader *r, const struct uuid *shelf, struct uuid *ret,
-                          struct error *err)
+enum err read_shelf_image(struct storage_reader *r, const struct uuid *shelf, struct arena *arena,
+                          struct uuid *ret, const char **ret_own, struct error *err)
 {
-    return READ_WITHIN(r, err, read_shelf_image(r, shelf, ret, err));
+    return READ_WITHIN(r, err, read_shelf_image(r, shelf, arena, ret, ret_own, err));
 }
 
 enum err read_shelf_for(struct storage_reader *r, const char *bundle_id, const struct uuid *image,

@@ -18,9 +18,9 @@
 /* Where what `own` sends of the image is kept; "": what serves all. */
 enum err read_shelf(struct storage_reader *r, const char *own, const struct uuid *image,
                     struct uuid *ret, struct error *err);
-/* Whose indexes are kept there: the image's UUID. */
-enum err read_shelf_image(struct storage_reader *r, const struct uuid *shelf, struct uuid *ret,
-                          struct error *err);
+/* Of which image indexes are kept there, and whose they are, "": they serve all; NULL: not asked. */
+enum err read_shelf_image(struct storage_reader *r, const struct uuid *shelf, struct arena *arena,
+                          struct uuid *ret, const char **ret_own, struct error *err);
 /* The shelf whose index serves the app, NULL: any app. The image's own one when there is none. */
 enum err read_shelf_for(struct storage_reader *r, const char *bundle_id, const struct uuid *image,
                         struct uuid *ret, struct error *err);

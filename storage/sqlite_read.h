@@ -58,8 +58,9 @@ enum err sqlite_read_symbols_present(struct storage_reader *r, const char *bundl
                                      struct error *err);
 enum err sqlite_read_shelf(struct storage_reader *r, const char *own, const struct uuid *image,
                            struct uuid *ret, struct error *err);
-enum err sqlite_read_shelf_image(struct storage_reader *r, const struct uuid *shelf,
-                                 struct uuid *ret, struct error *err);
+enum err sqlite_read_shelf_image(struct storage_reader *base, const struct uuid *shelf,
+                                 struct arena *arena, struct uuid *ret, const char **ret_own,
+                                 struct error *err);
 enum err sqlite_read_shelf_for(struct storage_reader *r, const char *bundle_id,
                                const struct uuid *image, struct uuid *ret, struct error *err);
 enum err sqlite_read_owns_shelves(struct storage_reader *r, const char *bundle_id, bool *ret,

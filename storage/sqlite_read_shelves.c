@@ -19,13 +19,25 @@ enum err sqlite_read_shelf(struct storage_reader *base, const char *own, const s
 }
 
 enum err sqlite_read_shelf_image(struct storage_reader *base, const struct uuid *shelf,
-                                 struct uuid *ret, struct error *err)
+                                 struct arena *arena, struct uuid *ret, const char **ret_own,
+                                 struct error *err)
 {
     struct sql_conn *c = &sqlite_reader_of(base)->conn;
-    bool row = false;
+    bool row = false, failed = false;
+    const char *own = "";
+    sqlite3_stmt *st = sql_start(c, SQL_SHELF_IMAGE, err, sql_uuid(shelf));
+    enum err rc = st ? sql_step(c, st, &row, err) : err->code;
     *ret = *shelf;
-    return sql_get_fixed(c, sql_start(c, SQL_SHELF_IMAGE, err, sql_uuid(shelf)), ret, sizeof(*ret),
-                         &row, err);
+    if (!rc && row)
+        sql_column_fixed(st, 0, ret, sizeof(*ret));
+    if (!rc && row && ret_own)
+        own = sql_column_text(st, 1, arena, &failed);
+    sql_end(st);
+    if (failed)
+        return error_set(err, ERR_NO_MEMORY, "no memory for the name of an app");
+    if (!rc && ret_own)
+        *ret_own = own;
+    return rc;
 }
 
 enum err sqlite_read_shelf_for(struct storage_reader *base, const char *bundle_id,

@@ -72,7 +72,7 @@ static enum err look_at(struct index_watch *w, const struct index_known *known, 
     }
     struct uuid image;
     if (rc == ERR_OK)
-        rc = read_shelf_image(w->reader, &known->uuid, &image, err);
+        rc = read_shelf_image(w->reader, &known->uuid, NULL, &image, NULL, err);
     if (rc == ERR_OK)
         rc = index_file_state(path, &image, &found, err);
     if (rc != ERR_OK)

@@ -45,6 +45,7 @@
 #include "server/jobs/index_refit.h"
 #include "server/jobs/index_tell.h"
 #include "server/jobs/index_upload.h"
+#include "server/jobs/shelf_text.h"
 #include "server/jobs/upload_turns.h"
 #include "server/jobs/waiters.h"
 #include "storage/storage_read.h"
@@ -186,7 +187,8 @@ static enum err refit(struct indexer *x, const struct refit_row *row, struct err
                                    .heals = note_damage,
                                    .ctx = x};
     struct refitted r = {.changed = false};
-    char text[UUID_TEXT_SIZE];
+    char text[SHELF_TEXT_SIZE];
+    shelf_text(x->reader, &row->uuid, x->arena, text); /* a shelf that nothing is left on goes */
     enum err rc = index_refit(&in, &row->uuid, x->arena, &r, err);
     bool all_users = row->deleted || r.healed;
     /* Though nothing changed: whoever had it looked at failed to read it. */
@@ -197,8 +199,8 @@ static enum err refit(struct indexer *x, const struct refit_row *row, struct err
     if (rc != ERR_OK)
         return rc;
     metrics_add(x->metrics, METRIC_REFITS, 1);
-    log_info("index chosen anew", "uuid=%s slice=%" PRIu64 " made=%d lost=%zu",
-             uuid_format(&row->uuid, text), r.op.slice_id, r.made_anew, r.op.lost_count);
+    log_info("index chosen anew", "%s slice=%" PRIu64 " made=%d lost=%zu", text, r.op.slice_id,
+             r.made_anew, r.op.lost_count);
     return index_tell_turn_backs(x->writer, x->reader, x->arena, err);
 }
 

@@ -11,6 +11,7 @@
 #include "server/jobs/index_tell.h"
 #include "server/jobs/index_watch.h"
 #include "server/jobs/object_shares.h"
+#include "server/jobs/shelf_text.h"
 #include "symbolizer/gsym_read.h"
 
 #define USES_EVERY_MS    600000
@@ -250,29 +251,29 @@ static bool is_fit(const struct symbol_keeper *k, const struct slice_row *row)
     return rc == ERR_OK || rc == ERR_BUSY || rc == ERR_NO_MEMORY;
 }
 
-static enum err queue_unfit(struct symbol_keeper *k, const struct uuid *uuids, size_t count,
-                            struct error *err)
+static enum err queue_unfit(struct symbol_keeper *k, const struct uuid *shelves, size_t count,
+                            struct arena *arena, struct error *err)
 {
-    char text[UUID_TEXT_SIZE];
+    char text[SHELF_TEXT_SIZE];
     for (size_t i = 0; i < count; i++)
-        log_warn("index is lost, damaged or of another version", "uuid=%s",
-                 uuid_format(&uuids[i], text));
-    return index_tell_refits(k->parts.writer, uuids, count, false, err);
+        log_warn("index is lost, damaged or of another version", "%s",
+                 shelf_text(k->parts.reader, &shelves[i], arena, text));
+    return index_tell_refits(k->parts.writer, shelves, count, false, err);
 }
 
 static enum err look_at_page(struct symbol_keeper *k, const struct slice_row *rows, size_t count,
                              struct arena *arena, bool *ret_unfit, struct error *err)
 {
-    struct uuid *uuids = arena_array(arena, count + 1, sizeof(*uuids));
+    struct uuid *shelves = arena_array(arena, count + 1, sizeof(*shelves));
     size_t unfit = 0;
-    for (size_t i = 0; uuids && i < count; i++) {
+    for (size_t i = 0; shelves && i < count; i++) {
         if (!is_fit(k, &rows[i]))
-            uuids[unfit++] = rows[i].uuid;
+            shelves[unfit++] = rows[i].uuid;
     }
-    if (!uuids)
+    if (!shelves)
         return error_set(err, ERR_NO_MEMORY, "no memory to look at indexes");
     *ret_unfit = unfit > 0;
-    return queue_unfit(k, uuids, unfit, err);
+    return queue_unfit(k, shelves, unfit, arena, err);
 }
 
 /* A page of indexes; after the last one the next round is in a while, and reads them whole. */
@@ -299,13 +300,14 @@ static enum err patrol(struct symbol_keeper *k, int64_t mono_ms, struct arena *a
 }
 
 /* What readers and the resolver have open, or failed to open. */
-static enum err look_at_used(struct symbol_keeper *k, bool *ret_more, struct error *err)
+static enum err look_at_used(struct symbol_keeper *k, struct arena *arena, bool *ret_more,
+                             struct error *err)
 {
     struct uuid unfit[WATCH_AT_ONCE];
     struct error ignored;
     size_t count = 0;
     enum err rc = index_watch_look(&k->watch, unfit, WATCH_AT_ONCE, &count, ret_more, err);
-    enum err told = queue_unfit(k, unfit, count, rc == ERR_OK ? err : &ignored);
+    enum err told = queue_unfit(k, unfit, count, arena, rc == ERR_OK ? err : &ignored);
     if (told != ERR_OK)
         index_watch_forget(&k->watch, unfit, count);
     return rc == ERR_OK ? told : rc;
@@ -325,7 +327,7 @@ enum err symbol_keeper_step(struct symbol_keeper *k, int64_t wall_ms, int64_t mo
     if (mono_ms >= k->patrol_at)
         rc = patrol(k, mono_ms, arena, ret_more, err);
     if (rc == ERR_OK)
-        rc = look_at_used(k, &more, err);
+        rc = look_at_used(k, arena, &more, err);
     *ret_more |= more;
     if (rc == ERR_OK && mono_ms >= k->uses_at) {
         rc = note_uses(k, wall_ms, err);

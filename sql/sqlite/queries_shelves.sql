@@ -46,7 +46,7 @@ LIMIT 1;
 SELECT secret FROM shelf_secret;
 
 -- name: shelf_image
-SELECT image FROM own_shelves WHERE shelf = ?1;
+SELECT image, bundle_id FROM own_shelves WHERE shelf = ?1;
 
 -- name: shelf_for
 SELECT x.uuid FROM slices x WHERE x.current = 1 AND

@@ -65,16 +65,17 @@ static void dump_shelves(struct dump *d)
         for (uint32_t i = 0; i < 40; i++) {
             const struct uuid image = suite_uuid(i), shelf = suite_uuid(SUITE_SHELF_OF(i));
             struct uuid found, whose;
+            const char *own = NULL;
             struct slice_row *rows;
             size_t n = 0;
             dump_ok(d, read_shelf_for(d->r, apps[a], &image, &found, &err), &err);
-            dump_ok(d, read_shelf_image(d->r, &shelf, &whose, &err), &err);
+            dump_ok(d, read_shelf_image(d->r, &shelf, &d->arena, &whose, &own, &err), &err);
             dump_ok(d,
                     read_symbols_present(d->r, apps[a] ? apps[a] : "", &image, 1, &present, &err),
                     &err);
             if (read_symbol_files(d->r, apps[a], &image, &d->arena, &rows, &n, &err) != ERR_OK)
                 n = 0;
-            buf_printf(d->out, "serves %zu %u %d %zu", a, i, present, n);
+            buf_printf(d->out, "serves %zu %u %d %zu %s", a, i, present, n, own);
             dump_uuid(d, &found);
             dump_uuid(d, &whose);
             buf_puts(d->out, "\n");

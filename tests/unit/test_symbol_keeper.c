@@ -1,5 +1,5 @@
 /* The store is looked after: both clocks are parameters, so no test waits.
- * Covers: server/jobs/symbol_keeper.c server/jobs/index_refit.c server/jobs/index_watch.c */
+ * Covers: server/jobs/symbol_keeper.c server/jobs/index_refit.c server/jobs/index_watch.c server/jobs/shelf_text.c */
 #include "server/jobs/symbol_keeper.h"
 
 #include <fcntl.h>
@@ -428,6 +428,50 @@ START_TEST(the_patrol_finds_what_is_lost_and_what_is_damaged)
 }
 END_TEST
 
+/* What the log says meanwhile. */
+static void told(char *out, size_t size, void (*act)(void))
+{
+    char path[512];
+    fflush(stderr);
+    snprintf(path, sizeof(path), "%s/log", tools);
+    const int kept = dup(STDERR_FILENO);
+    const int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    ck_assert_int_ge(dup2(fd, STDERR_FILENO), 0);
+    act();
+    ck_assert_int_ge(dup2(kept, STDERR_FILENO), 0);
+    const ssize_t n = pread(fd, out, size - 1, 0);
+    ck_assert_int_ge(n, 0);
+    out[n] = 0;
+    close(fd);
+    close(kept);
+}
+
+static void patrol(void)
+{
+    while (step(NOW, 0))
+        continue;
+}
+
+/* An operator knows the image's UUID and the app, not the shelf. */
+START_TEST(the_log_names_the_image_of_an_own_index)
+{
+    const struct symbol_keeper_options o = {.check_ms = CLOCK_DAY_MS};
+    const struct uuid image = uuid_of(1), shelf = uuid_of(2);
+    char text[UUID_TEXT_SIZE], wanted[128], log[2048];
+    setup(&o);
+    rig_own(&rig, "com.a", &image, &shelf);
+    add(3, 3, 3, true, false, NULL, NOW);
+    told(log, sizeof(log), patrol);
+    snprintf(wanted, sizeof(wanted), "uuid=%s app=\"com.a\"\n", uuid_format(&image, text));
+    ck_assert_msg(strstr(log, wanted) != NULL, "%s", log);
+    ck_assert_ptr_null(strstr(log, uuid_format(&shelf, text)));
+    const struct uuid served = uuid_of(3);
+    snprintf(wanted, sizeof(wanted), "uuid=%s\n", uuid_format(&served, text));
+    ck_assert_ptr_nonnull(strstr(log, wanted));
+    teardown();
+}
+END_TEST
+
 START_TEST(what_is_used_is_looked_at_at_once)
 {
     const struct symbol_keeper_options o = {.check_ms = 0};
@@ -703,6 +747,7 @@ UNIT_MAIN("symbol_keeper", objects_of_no_use_go, above_the_cap_the_longest_unuse
           objects_of_deleted_uploads_go_at_once, uploads_in_pieces_expire,
           the_patrol_finds_what_is_lost_and_what_is_damaged,
           the_best_that_can_be_had_comes_into_use, an_object_that_gives_nothing_is_lost,
-          a_busy_machine_decides_nothing, what_is_used_is_looked_at_at_once,
-          a_failure_that_is_over_is_forgotten, an_object_whose_child_is_killed,
-          without_descriptors_nothing_is_decided, what_a_damaged_index_said_is_taken_back)
+          a_busy_machine_decides_nothing, the_log_names_the_image_of_an_own_index,
+          what_is_used_is_looked_at_at_once, a_failure_that_is_over_is_forgotten,
+          an_object_whose_child_is_killed, without_descriptors_nothing_is_decided,
+          what_a_damaged_index_said_is_taken_back)
