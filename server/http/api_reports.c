@@ -30,7 +30,8 @@ bool api_ingest_media(struct http_request *r, enum ingest_media *ret)
             return true;
         }
     }
-    http_problem(r, 415, "Content-Type: application/json or application/x-ndjson is read here");
+    http_problem(r, 415,
+                 "Content-Type: application/json or application/x-ndjson, in UTF-8, is read here");
     return false;
 }
 

@@ -6,6 +6,7 @@
 #include <strings.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #define GZIP_WINDOW (15 + 16) /* gzip header and trailer only */
 
@@ -110,6 +111,13 @@ void inflate_free(struct inflate *z)
     free(z);
 }
 
+#define GZIP_MAGIC 2 /* bytes */
+
+static enum err no_such_body(const char *name, struct error *err)
+{
+    return error_set(err, ERR_FORMAT, "Content-Encoding says %s, the body is none", name);
+}
+
 static enum err gzip_step(struct inflate *z, const uint8_t *in, size_t in_len, size_t *used,
                           uint8_t *out, size_t room, size_t *made, struct error *err)
 {
@@ -136,6 +144,8 @@ static enum err gzip_step(struct inflate *z, const uint8_t *in, size_t in_len, s
         return ERR_OK;
     if (rc == Z_MEM_ERROR)
         return error_set(err, ERR_NO_MEMORY, "no memory to inflate a body");
+    if (!z->any && z->in_total + *used <= GZIP_MAGIC)
+        return no_such_body("gzip", err);
     return error_set(err, ERR_FORMAT, "damaged gzip body at byte %" PRIu64, z->in_total + *used);
 }
 
@@ -147,6 +157,8 @@ static enum err zstd_step(struct inflate *z, const uint8_t *in, size_t in_len, s
     size_t rc = ZSTD_decompressStream(z->zstd, &dst, &src);
     *used = src.pos;
     *made = dst.pos;
+    if (ZSTD_getErrorCode(rc) == ZSTD_error_prefix_unknown && !z->any)
+        return no_such_body("zstd", err);
     if (ZSTD_isError(rc))
         return error_set(err, ERR_FORMAT, "damaged zstd body at byte %" PRIu64 ": %s",
                          z->in_total + src.pos, ZSTD_getErrorName(rc));

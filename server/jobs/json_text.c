@@ -115,12 +115,54 @@ static void make_printable(char *text)
     }
 }
 
+/* What comes instead of JSON in UTF-8, by its first bytes. */
+static const struct {
+    const char *bytes;
+    size_t count;
+    const char *what;
+} STRANGERS[] = {
+    {"\x1f\x8b", 2, "a gzip'd body needs Content-Encoding: gzip"},
+    {"\x28\xb5\x2f\xfd", 4, "a zstd body needs Content-Encoding: zstd"},
+    {"\xff\xfe", 2, "UTF-16, where UTF-8 is wanted"},
+    {"\xfe\xff", 2, "UTF-16, where UTF-8 is wanted"},
+    {"{\0", 2, "UTF-16 or UTF-32, where UTF-8 is wanted"},
+    {"[\0", 2, "UTF-16 or UTF-32, where UTF-8 is wanted"},
+    {"\0", 1, "UTF-16 or UTF-32, where UTF-8 is wanted"},
+};
+
+enum err json_text_check(const char *body, size_t len, struct error *err)
+{
+    for (size_t i = 0; i < sizeof(STRANGERS) / sizeof(STRANGERS[0]); i++) {
+        if (len >= STRANGERS[i].count && memcmp(body, STRANGERS[i].bytes, STRANGERS[i].count) == 0)
+            return error_set(err, ERR_FORMAT, "not JSON: %s", STRANGERS[i].what);
+    }
+    size_t blank = 0;
+    while (blank < len && body[blank] && strchr(" \t\r\n", body[blank]))
+        blank++;
+    return blank < len ? ERR_OK : error_set(err, ERR_FORMAT, "the body is empty");
+}
+
+/* jansson's words for the common slip are about its own end of file. */
+static void say_what_follows(json_error_t *why)
+{
+    static const char theirs[] = "end of file expected", ours[] = "more follows the value";
+    char rest[sizeof(why->text)];
+    if (json_error_code(why) != json_error_end_of_input_expected ||
+        strncmp(why->text, theirs, sizeof(theirs) - 1) != 0)
+        return;
+    snprintf(rest, sizeof(rest), "%s", why->text + sizeof(theirs) - 1);
+    snprintf(why->text, sizeof(why->text), "%s%.100s", ours, rest);
+}
+
 enum err json_text_load(const char *body, size_t len, json_t **ret, struct error *err)
 {
     if (len >= 3 && memcmp(body, "\xef\xbb\xbf", 3) == 0) {
         body += 3;
         len -= 3;
     }
+    enum err unfit = json_text_check(body, len, err);
+    if (unfit != ERR_OK)
+        return unfit;
     json_error_t why;
     size_t max = JSON_TEXT_BYTES_MIN + len * JSON_TEXT_BYTES_EACH;
     json_t *root = load_within(body, len, max, &why);
@@ -140,6 +182,7 @@ enum err json_text_load(const char *body, size_t len, json_t **ret, struct error
         if (starved || json_error_code(&why) == json_error_out_of_memory || !why.text[0])
             return error_set(err, ERR_NO_MEMORY, "no memory for the JSON");
         enum err rc = ERR_FORMAT;
+        say_what_follows(&why);
         make_printable(why.text);
         if (why.line > 1 || memchr(body, '\n', len))
             error_set(err, rc, "not valid JSON: %s (line %d, column %d)", why.text, why.line,

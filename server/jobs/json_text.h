@@ -25,6 +25,9 @@
 #define JSON_TEXT_BYTES_MIN  ((size_t)1 << 20)
 #define JSON_TEXT_BYTES_EACH ((size_t)20)
 
+/* ERR_FORMAT when the first bytes are of something else (compressed, UTF-16), or there are none:
+ * in words for who sent it. */
+enum err json_text_check(const char *body, size_t len, struct error *err);
 /* ERR_FORMAT with line (of several), column and reason, ERR_LIMIT when it takes too much memory,
  * ERR_NO_MEMORY. A byte order mark is skipped. The caller json_decref's. */
 enum err json_text_load(const char *body, size_t len, json_t **ret, struct error *err);

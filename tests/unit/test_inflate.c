@@ -114,6 +114,12 @@ START_TEST(cut_short_or_damaged)
         ck_assert_int_eq(unpack(codings[c], packed, len, len, 4000, 4000, &made), ERR_FORMAT);
     }
     size_t len = pack(CODING_GZIP, text, 2000), made;
+    ck_assert_int_eq(unpack(CODING_GZIP, (const uint8_t *)"{\"a\":1}", 7, 1, 9, 9, &made),
+                     ERR_FORMAT);
+    ck_assert_str_eq(err.text, "Content-Encoding says gzip, the body is none");
+    ck_assert_int_eq(unpack(CODING_ZSTD, (const uint8_t *)"{\"a\":1}", 7, 1, 9, 9, &made),
+                     ERR_FORMAT);
+    ck_assert_str_eq(err.text, "Content-Encoding says zstd, the body is none");
     packed[len - 6] ^= 1; /* the checksum */
     ck_assert_int_eq(unpack(CODING_GZIP, packed, len, len, 4000, 4000, &made), ERR_FORMAT);
 }
@@ -166,6 +172,7 @@ START_TEST(a_huge_window_is_refused)
     ZSTD_freeCCtx(cctx);
     ck_assert_int_eq(unpack(CODING_ZSTD, packed, dst.pos, dst.pos, sizeof(out), TEXT_SIZE, &made),
                      ERR_FORMAT);
+    ck_assert_ptr_nonnull(strstr(err.text, "damaged zstd body"));
 }
 END_TEST
 

@@ -554,6 +554,53 @@ START_TEST(empty_stacks_count_without_one)
 }
 END_TEST
 
+#define LINE(id) "{" APP ",\"id\":\"" id "\",\"stack\":[1]}"
+/* A body under the other one's Content-Type: the answer says which one it needs. */
+START_TEST(media_types_that_are_mixed_up)
+{
+    static const struct {
+        const char *body;
+        enum ingest_media media;
+        unsigned line;
+        const char *text;
+    } cases[] = {
+        {LINE("a") "\n" LINE("b"), INGEST_JSON, 2,
+         "a second document follows in line 2: lines of JSON (NDJSON) need Content-Type: "
+         "application/x-ndjson"},
+        {"\n" LINE("a") "\r\n \n" LINE("b") "\n", INGEST_JSON, 4,
+         "a second document follows in line 4: lines of JSON (NDJSON) need Content-Type: "
+         "application/x-ndjson"},
+        {LINE("a") " x\n", INGEST_JSON, 1,
+         "not valid JSON: more follows the value near 'x' (line 1, column 55)"},
+        {"[\n" LINE("a") "\n]\n", INGEST_NDJSON, 0,
+         "one JSON document over several lines needs Content-Type: application/json; NDJSON has a "
+         "document a line"},
+        {"\n{" APP ",\n\"id\":\"a\",\"stack\":[1]}", INGEST_NDJSON, 0,
+         "one JSON document over several lines needs Content-Type: application/json; NDJSON has a "
+         "document a line"},
+        {"\x1f\x8b\x08\n\n", INGEST_NDJSON, 0,
+         "not JSON: a gzip'd body needs Content-Encoding: gzip"},
+        {" \n\n", INGEST_NDJSON, 0, "the body is empty"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ck_assert_int_eq(take_as(cases[i].body, cases[i].media, NULL, NULL), ERR_FORMAT);
+        ck_assert_str_eq(err.text, cases[i].text);
+        ck_assert_uint_eq(err.line, cases[i].line);
+    }
+    ck_assert_int_eq(take_as("[" LINE("a") "]", INGEST_NDJSON, NULL, NULL), ERR_OK);
+    ck_assert_uint_eq(result.rejected_count, 1);
+    ck_assert_str_eq(result.rejected[0].reason,
+                     "an array: a line holds one document, an array needs Content-Type: "
+                     "application/json");
+    ingest_result_done(&result);
+    /* A body that is neither: each line has its own fault. */
+    ck_assert_int_eq(take_as("[\n" LINE("a") "\n", INGEST_NDJSON, NULL, NULL), ERR_OK);
+    ck_assert_uint_eq(result.reports, 1);
+    ck_assert_uint_eq(result.rejected_count, 1);
+    ingest_result_done(&result);
+}
+END_TEST
+
 START_TEST(skipped_stacks_and_frame_drops)
 {
     ck_assert_int_eq(
@@ -737,9 +784,9 @@ START_TEST(what_fails_takes_no_quota)
 END_TEST
 
 UNIT_MAIN("ingest", batch_object, flat_report_as_documented, one_bad_report_is_refused_alone,
-          ndjson_lines_fail_alone, bodies_that_are_no_batch, all_refused_is_no_error,
-          bound_token_takes_no_other_app, device_clock, equal_stacks_are_folded,
-          outermost_first_is_turned, stalled_thread_is_the_stack,
+          ndjson_lines_fail_alone, bodies_that_are_no_batch, media_types_that_are_mixed_up,
+          all_refused_is_no_error, bound_token_takes_no_other_app, device_clock,
+          equal_stacks_are_folded, outermost_first_is_turned, stalled_thread_is_the_stack,
           longest_stage_of_samples_is_the_culprit, slide_group_is_that_of_each_report_s_os,
           slide_alone_gives_the_same_stack, each_app_places_by_its_own_word, image_sets,
           two_lists_of_one_name_in_a_body, each_image_set_is_remembered,

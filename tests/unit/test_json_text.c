@@ -66,6 +66,33 @@ START_TEST(damaged_bodies_are_refused)
 }
 END_TEST
 
+START_TEST(what_is_no_json_is_named)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+        const char *text;
+    } cases[] = {
+        {"", 0, "the body is empty"},
+        {" \r\n", 3, "the body is empty"},
+        {"\xef\xbb\xbf", 3, "the body is empty"},
+        {"\x1f\x8b\x08\0", 4, "not JSON: a gzip'd body needs Content-Encoding: gzip"},
+        {"\x28\xb5\x2f\xfd\0", 5, "not JSON: a zstd body needs Content-Encoding: zstd"},
+        {"\xff\xfe{\0}\0", 6, "not JSON: UTF-16, where UTF-8 is wanted"},
+        {"\xfe\xff\0{\0}", 6, "not JSON: UTF-16, where UTF-8 is wanted"},
+        {"[\0]\0", 4, "not JSON: UTF-16 or UTF-32, where UTF-8 is wanted"},
+        {"\0\0\0{", 4, "not JSON: UTF-16 or UTF-32, where UTF-8 is wanted"},
+        {"[1]\n[2]", 7, "not valid JSON: more follows the value near '[' (line 2, column 1)"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *root = NULL;
+        struct error err;
+        ck_assert_int_eq(json_text_load(cases[i].bytes, cases[i].len, &root, &err), ERR_FORMAT);
+        ck_assert_str_eq(err.text, cases[i].text);
+    }
+}
+END_TEST
+
 START_TEST(deep_nesting_is_refused)
 {
     enum { DEPTH = 100000 };
@@ -277,7 +304,7 @@ START_TEST(no_byte_is_lost_without_memory)
 END_TEST
 
 UNIT_MAIN("json_text", no_byte_is_lost_without_memory, memory_is_bounded_by_the_size_of_the_body,
-          large_integers_become_addresses, damaged_bodies_are_refused, deep_nesting_is_refused,
-          byte_order_mark_is_skipped, addresses, first_refusal_wins_and_sticks,
-          whole_numbers_are_not_rounded, texts_with_control_characters_are_refused,
-          reasons_are_printable)
+          large_integers_become_addresses, damaged_bodies_are_refused, what_is_no_json_is_named,
+          deep_nesting_is_refused, byte_order_mark_is_skipped, addresses,
+          first_refusal_wins_and_sticks, whole_numbers_are_not_rounded,
+          texts_with_control_characters_are_refused, reasons_are_printable)
