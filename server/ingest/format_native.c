@@ -61,7 +61,8 @@ static bool read_kind(struct intake *in, struct fields *f, json_t *o, struct rep
     const char *threshold = fields_text(f, o, "", "threshold_type", 64);
     r->kind = REPORT_STALL;
     if (kind && !report_kind_parse(kind, &r->kind))
-        return fields_refuse(f, "unknown kind", "%s", "kind");
+        return fields_refuse(f, "not one of stall, slight_stall, hang, frame_drop, launch", "%s",
+                             "kind");
     for (size_t i = 0; !kind && threshold && i < 3; i++) {
         if (strncmp(threshold, thresholds[i].prefix, strlen(thresholds[i].prefix)) == 0)
             r->kind = thresholds[i].kind;
@@ -154,6 +155,16 @@ static bool keep_tag(json_t *kept, const char *key, json_t *v)
     return json_object_set(kept, key, v) == 0;
 }
 
+/* By its name, unless that is at fault itself. */
+static void drop_tag(struct intake *in, const char *key, const char *why)
+{
+    char path[TAG_KEY_MAX + 8] = "tags";
+    if (strlen(key) <= TAG_KEY_MAX && json_clean_key(key, strlen(key)) &&
+        !privacy_is_personal(key, strlen(key)))
+        snprintf(path, sizeof(path), "tags.%s", key);
+    intake_drop(in, path, why);
+}
+
 static bool read_tags(struct intake *in, struct fields *f, json_t *o, struct report *r)
 {
     json_t *tags = fields_object(f, o, "", "tags");
@@ -176,7 +187,7 @@ static bool read_tags(struct intake *in, struct fields *f, json_t *o, struct rep
                   privacy_is_personal(json_string_value(v), json_string_length(v))))
             why = "looks like personal data";
         if (why)
-            intake_drop(in, "tags", why);
+            drop_tag(in, key, why);
         else if (!keep_tag(kept, key, v))
             in->no_memory = true;
     }

@@ -67,7 +67,7 @@ static bool frame_object(struct intake *in, struct fields *f, json_t *v, const c
     }
     const char *kind = fields_text(f, v, at, "kind", 16);
     if (kind && !frame_kind_parse(kind, &ret->kind))
-        return fields_refuse(f, "unknown frame kind", "%s.kind", at);
+        return fields_refuse(f, "not one of leaf, return, async, exact", "%s.kind", at);
     *has_kind = kind != NULL;
     const char *symbol = fields_text(f, v, at, "symbol", SYMBOL_MAX);
     if (symbol && privacy_is_secret(symbol, strlen(symbol))) {

@@ -32,6 +32,20 @@ static bool refuse_at(struct fields *f, const char *reason, const char *at, cons
     return fields_refuse(f, reason, "%s%s%s", at, *at ? "." : "", key);
 }
 
+static bool refuse_length(struct fields *f, size_t max, const char *at, const char *key)
+{
+    char reason[64];
+    snprintf(reason, sizeof(reason), "too long: %zu bytes at most", max);
+    return refuse_at(f, reason, at, key);
+}
+
+static bool refuse_range(struct fields *f, double min, double max, const char *at, const char *key)
+{
+    char reason[96];
+    snprintf(reason, sizeof(reason), "out of range: from %.15g to %.15g", min, max);
+    return refuse_at(f, reason, at, key);
+}
+
 json_t *fields_get(json_t *object, const char *key)
 {
     json_t *v = json_object_get(object, key);
@@ -84,7 +98,7 @@ const char *fields_text(struct fields *f, json_t *object, const char *at, const 
         return NULL;
     }
     if (json_string_length(v) > max) {
-        refuse_at(f, "too long", at, key);
+        refuse_length(f, max, at, key);
         return NULL;
     }
     if (!json_clean_text(v, max)) {
@@ -110,10 +124,12 @@ const char *fields_prose(struct fields *f, json_t *object, const char *at, const
     const char *reason = NULL;
     if (!v)
         return NULL;
+    if (json_string_length(v) > max) {
+        refuse_length(f, max, at, key);
+        return NULL;
+    }
     if (!s)
         reason = "not a string";
-    else if (json_string_length(v) > max)
-        reason = "too long";
     for (size_t i = 0; !reason && i < json_string_length(v); i++) {
         unsigned char c = (unsigned char)s[i];
         if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
@@ -136,7 +152,7 @@ bool fields_number(struct fields *f, json_t *object, const char *at, const char 
         return refuse_at(f, "not a number", at, key);
     double d = json_number_value(v);
     if (!isfinite(d) || d < min || d > max)
-        return refuse_at(f, "out of range", at, key);
+        return refuse_range(f, min, max, at, key);
     *ret = d;
     return true;
 }
@@ -148,7 +164,7 @@ bool fields_rounded(struct fields *f, json_t *object, const char *at, const char
     if (json_is_integer(v)) {
         int64_t i = json_integer_value(v);
         if (i < min || i > max)
-            return refuse_at(f, "out of range", at, key);
+            return refuse_range(f, (double)min, (double)max, at, key);
         *ret = i;
         return true;
     }
@@ -181,7 +197,7 @@ bool fields_int(struct fields *f, json_t *object, const char *at, const char *ke
     if (!json_whole(v, &i))
         return refuse_at(f, "not a whole number", at, key);
     if (i < min || i > max)
-        return refuse_at(f, "out of range", at, key);
+        return refuse_range(f, (double)min, (double)max, at, key);
     *ret = i;
     return true;
 }

@@ -149,7 +149,7 @@ START_TEST(wrong_members_are_refused_at_their_place)
         {"{\"targets\":[],\"rules\":[{\"mute\":true,\"min_reports\":1.5}]}", "rules[0].min_reports",
          "not a whole number"},
         {"{\"targets\":[],\"rules\":[{\"mute\":true,\"min_reports\":0}]}", "rules[0].min_reports",
-         "out of range"},
+         "out of range: from 1 to 1000000000"},
         {"{\"targets\":[],\"rules\":[{\"mute\":true,\"owner\":\"a\\u0000b\"}]}", "rules[0].owner",
          "contains control characters"},
     };

@@ -136,13 +136,14 @@ START_TEST(one_bad_report_is_refused_alone)
         {"{\"id\":\"x\",\"stack\":[{}]}", "reports[1].stack[0]",
          "neither address nor uuid and offset"},
         {"{\"id\":\"x\",\"stack\":[{\"address\":1,\"kind\":\"odd\"}]}", "reports[1].stack[0].kind",
-         "unknown frame kind"},
+         "not one of leaf, return, async, exact"},
         {"{\"id\":\"x\"}", "reports[1].stack", "no stack"},
         {"{\"id\":\"x\",\"stack\":[1],\"duration_ms\":-5}", "reports[1].duration_ms",
-         "out of range"},
+         "out of range: from 0 to 604800000"},
         {"{\"id\":\"x\",\"stack\":[1],\"duration_ms\":\"5\"}", "reports[1].duration_ms",
          "not a number"},
-        {"{\"id\":\"x\",\"stack\":[1],\"kind\":\"nap\"}", "reports[1].kind", "unknown kind"},
+        {"{\"id\":\"x\",\"stack\":[1],\"kind\":\"nap\"}", "reports[1].kind",
+         "not one of stall, slight_stall, hang, frame_drop, launch"},
         {"{\"id\":\"x\",\"stack\":[1],\"timestamp\":\"2024-02-30T10:00:00Z\"}",
          "reports[1].timestamp", "not an RFC 3339 time with its zone, like 2026-11-30T08:00:00Z"},
         {"{\"id\":\"x\",\"stack\":[1],\"timestamp\":\"\"}", "reports[1].timestamp",
@@ -152,8 +153,13 @@ START_TEST(one_bad_report_is_refused_alone)
         {"{\"id\":\"x\",\"stack\":[1],\"timestamp\":1e300}", "reports[1].timestamp",
          "out of range: milliseconds since 1970 are wanted"},
         {"{\"id\":\"x\",\"stack\":[1],\"sample_rate\":0}", "reports[1].sample_rate",
-         "out of range"},
+         "out of range: from 1e-06 to 1"},
+        {"{\"id\":\"x\",\"stack\":[1],\"memory_usage\":358000000}", "reports[1].memory_usage",
+         "out of range: from 0 to 10000000"},
         {"{\"id\":\"x\",\"stack\":[1],\"images\":\"none\"}", "reports[1].images", "not an array"},
+        {"{\"id\":\"x\",\"stack\":[1],\"images\":[{\"load_address\":1,\"arch\":\"0123456789abcdef"
+         "0123456789abcdef!\"}]}",
+         "reports[1].images[0].arch", "too long: 32 bytes at most"},
         {"{\"id\":\"x\",\"stack\":[1],\"images\":[{\"uuid\":7,\"load_address\":1}]}",
          "reports[1].images[0].uuid", "not a string"},
         {"{\"id\":\"x\",\"stack\":[1],\"images\":[{\"name\":\"a\"}]}", "reports[1].images[0]",
@@ -622,13 +628,16 @@ START_TEST(what_must_not_be_stored_is_dropped)
 {
     ck_assert_int_eq(take("{" APP ",\"id\":\"a\",\"stack\":[1],\"page\":\"user a@example.com\","
                           "\"path\":[\"Home\",\"10.1.2.3\"],\"idfv\":\"x\",\"tags\":{\"mail\":"
-                          "\"a@example.com\",\"ok\":true,\"deep\":{\"x\":1}}}"),
+                          "\"a@example.com\",\"ok\":true,\"deep\":{\"x\":1},\"b@example.com\":1}}"),
                      ERR_OK);
     const struct op_report *r = &batch(0)->reports[0];
     ck_assert_str_eq(r->page, "(removed)");
     ck_assert_str_eq(r->path, "(removed)");
     ck_assert_str_eq(r->tags, "{\"ok\":true}");
-    ck_assert_uint_eq(result.dropped_count, 4);
+    static const char *const paths[] = {"page", "path", "tags.mail", "tags.deep", "tags"};
+    ck_assert_uint_eq(result.dropped_count, 5);
+    for (size_t i = 0; i < 5; i++)
+        ck_assert_str_eq(result.dropped[i].path, paths[i]);
     ingest_result_done(&result);
 }
 END_TEST

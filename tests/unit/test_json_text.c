@@ -201,7 +201,7 @@ START_TEST(texts_with_control_characters_are_refused)
     fields_init(&f, NULL);
     ck_assert_str_eq(fields_text(&f, o, "", "c", 2), "xy");
     ck_assert_ptr_null(fields_text(&f, o, "", "c", 1));
-    ck_assert_str_eq(f.reason, "too long");
+    ck_assert_str_eq(f.reason, "too long: 1 bytes at most");
     json_decref(o);
 }
 END_TEST
