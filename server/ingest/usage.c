@@ -36,12 +36,13 @@ static struct op_usage_item *new_item(struct intake *in)
 /* "2026-11-29"; absent, or out of range: today. */
 static bool read_day(struct intake *in, struct fields *f, json_t *o, struct op_usage_item *u)
 {
-    const char *text = fields_text(f, o, "", "day", 32);
+    json_t *v = f->failed ? NULL : fields_get(o, "day");
+    const char *text = json_word(v);
     const int32_t today = clock_day(u->received_ms);
     u->day = today;
-    if (f->failed || !text)
+    if (!v)
         return !f->failed;
-    if (!clock_parse_day(text, strlen(text), &u->day))
+    if (!text || !clock_parse_day(text, strlen(text), &u->day))
         return fields_refuse(f, "not a day like 2026-11-29", "%s", "day");
     if (u->day < today - PAST_DAYS || u->day > today + 1) {
         intake_drop(in, "day", "not from 30 days ago to tomorrow; today stands in its place");

@@ -86,7 +86,7 @@ START_TEST(bad_items_are_refused_alone)
         {"{\"foreground_ms\":100000000001}", "items[1].foreground_ms", NULL},
         {"{\"launches\":\"many\"}", "items[1].launches", NULL},
         {"{\"launches\":1,\"day\":\"yesterday\"}", "items[1].day", "not a day like 2026-11-29"},
-        {"{\"launches\":1,\"day\":5}", "items[1].day", NULL},
+        {"{\"launches\":1,\"day\":1795300000}", "items[1].day", "not a day like 2026-11-29"},
         {"{\"launches\":1,\"sample_rate\":0}", "items[1].sample_rate", NULL},
         {"{\"launches\":1,\"bundle_id\":\"com.b\"}", "items[1].bundle_id",
          "the token is bound to another app"},
