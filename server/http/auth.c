@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -64,6 +65,17 @@ const char *auth_scope_name(uint32_t scope)
             return SCOPES[i].name;
     }
     return "";
+}
+
+const char *auth_scope_names(uint32_t scopes, char *out, size_t size)
+{
+    size_t n = 0;
+    out[0] = 0;
+    for (size_t i = 0; i < sizeof(SCOPES) / sizeof(SCOPES[0]) && n < size; i++) {
+        if (scopes & SCOPES[i].bit)
+            n += (size_t)snprintf(out + n, size - n, "%s%s", n ? " or " : "", SCOPES[i].name);
+    }
+    return out;
 }
 
 struct auth *auth_new(void)

@@ -66,6 +66,8 @@ enum auth_result auth_check(struct auth *a, const char *authorization, const cha
 /* Scope by name ("ingest", "symbols", "read", "admin"); 0: no such. And back, for one bit. */
 uint32_t auth_scope_parse(const char *name);
 const char *auth_scope_name(uint32_t scope);
+/* "symbols or read"; a cut list when `size` is small. Returns `out`. */
+const char *auth_scope_names(uint32_t scopes, char *out, size_t size);
 
 /* A new random token. ERR_IO when the system gives no randomness. */
 enum err auth_token_make(char out[AUTH_TOKEN_SIZE], struct error *err);

@@ -133,8 +133,9 @@ static bool authorize(struct http_request *r, const struct http_head *head)
                                             : "the token is not known");
         r->reply.authenticate = true;
     } else if (!(r->identity.scopes & r->route->scopes)) {
+        char names[64];
         http_problem(r, 403, "a token with the scope %s is needed",
-                     auth_scope_name(r->route->scopes & ~(r->route->scopes - 1)));
+                     auth_scope_names(r->route->scopes, names, sizeof(names)));
     } else if (r->identity.bundle_id && r->route->unbound) {
         http_problem(r, 403, "a token that is bound to no app is needed");
     }

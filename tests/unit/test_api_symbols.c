@@ -36,6 +36,18 @@ START_TEST(check_tells_what_is_missing)
 }
 END_TEST
 
+START_TEST(dashboards_see_what_is_missing)
+{
+    http_fixture_start(&http_fixture);
+    ck_assert_int_eq(http_ask("GET", "/v1/symbols/missing", READ_TOKEN), 200);
+    ck_assert_int_eq(http_ask("GET", "/v1/symbols/missing", SYMBOLS_TOKEN), 200);
+    ck_assert_int_eq(http_ask("GET", "/v1/symbols", READ_TOKEN), 403);
+    ck_assert_int_eq(http_ask("GET", "/v1/symbols/missing", INGEST_TOKEN), 403);
+    ck_assert_ptr_nonnull(strstr(http_answer.body, "scope symbols or read is needed"));
+    http_stop();
+}
+END_TEST
+
 START_TEST(symbol_files_that_are_not_there_cannot_be_deleted)
 {
     http_fixture_start(&http_fixture);
@@ -129,6 +141,6 @@ START_TEST(a_bound_admin_deletes_its_own_alone)
 }
 END_TEST
 
-UNIT_MAIN("api_symbols", check_tells_what_is_missing,
+UNIT_MAIN("api_symbols", check_tells_what_is_missing, dashboards_see_what_is_missing,
           symbol_files_that_are_not_there_cannot_be_deleted, what_cannot_be_removed_now_goes_later,
           a_bound_admin_deletes_its_own_alone)

@@ -154,6 +154,13 @@ START_TEST(scopes_by_name)
     for (size_t i = 0; i < 4; i++)
         ck_assert_str_eq(auth_scope_name(auth_scope_parse(names[i])), names[i]);
     ck_assert_uint_eq(auth_scope_parse("root"), 0);
+    char text[64], little[9];
+    ck_assert_str_eq(auth_scope_names(SCOPE_READ | SCOPE_INGEST, text, sizeof(text)),
+                     "ingest or read");
+    ck_assert_str_eq(auth_scope_names(SCOPE_ADMIN, text, sizeof(text)), "admin");
+    ck_assert_str_eq(auth_scope_names(0, text, sizeof(text)), "");
+    ck_assert_str_eq(auth_scope_names(SCOPE_READ | SCOPE_INGEST, little, sizeof(little)),
+                     "ingest o");
     ck_assert_uint_eq(auth_scope_parse(""), 0);
 }
 END_TEST

@@ -40,7 +40,7 @@ static const struct {
     {"POST", "/v1/symbols", "/v1/symbols", SCOPE_SYMBOLS},
     {"GET", "/v1/symbols", "/v1/symbols", SCOPE_SYMBOLS},
     {"POST", "/v1/symbols/check", "/v1/symbols/check", SCOPE_SYMBOLS},
-    {"GET", "/v1/symbols/missing", "/v1/symbols/missing", SCOPE_SYMBOLS},
+    {"GET", "/v1/symbols/missing", "/v1/symbols/missing", SCOPE_SYMBOLS | SCOPE_READ},
     {"GET", "/v1/symbols/uploads/7", "/v1/symbols/uploads/{id}", SCOPE_SYMBOLS},
     {"GET", "/v1/symbols/protected", "/v1/symbols/protected", SCOPE_SYMBOLS},
     {"PUT", "/v1/symbols/protected", "/v1/symbols/protected", SCOPE_ADMIN},
