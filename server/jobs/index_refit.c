@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "server/jobs/hidden_names.h"
 #include "server/jobs/index_install.h"
 #include "server/jobs/index_rank.h"
 
@@ -222,6 +223,42 @@ static enum err use(const struct index_refit *in, const struct candidate *c, str
     return ERR_OK;
 }
 
+/* Whether the index hides names that a symbol map restores which came since: index_restore_own.h. */
+static enum err is_mapped_since(const struct index_refit *in, const struct candidate *c, bool *ret,
+                                struct error *err)
+{
+    struct symbol_maps *maps = NULL;
+    *ret = false;
+    if (!c->kept || !c->object)
+        return ERR_OK;
+    enum err rc = hidden_names_in(c->kept, ret, err);
+    if (rc != ERR_OK || !*ret)
+        return rc;
+    rc = hidden_names_maps(in->blobs, owner_of(c), &maps, err);
+    if (rc == ERR_OK)
+        rc = hidden_names_mapped(maps, &c->row->image, ret, err);
+    symbol_maps_free(maps);
+    return rc;
+}
+
+/* *ret_made: it was made anew. An error that does not pass: it cannot be had. */
+static enum err get(const struct index_refit *in, const struct candidate *c, bool damaged,
+                    struct arena *arena, struct op_slice *made, bool *ret_made, struct error *err)
+{
+    bool mapped = false;
+    enum err rc = is_mapped_since(in, c, &mapped, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (c->object && (!c->kept || mapped)) {
+        rc = make_anew(in, c, damaged, arena, made, err);
+        *ret_made = rc == ERR_OK;
+        if (rc == ERR_OK || !c->kept || err_is_passing(rc))
+            return rc;
+    }
+    return c->kept ? note_healing(in, damaged, &c->row->uuid, err)
+                   : error_set(err, ERR_NOT_FOUND, "neither index nor object is left");
+}
+
 /* The first one whose index can be had; those before it are lost. */
 static enum err choose(const struct index_refit *in, const struct candidate *all, size_t count,
                        bool damaged, uint64_t *lost, struct arena *arena, struct refitted *ret,
@@ -229,13 +266,7 @@ static enum err choose(const struct index_refit *in, const struct candidate *all
 {
     for (size_t i = 0; i < count; i++) {
         struct op_slice made = {.index_bytes = 0};
-        enum err rc = all[i].kept ? ERR_OK : ERR_NOT_FOUND;
-        if (!all[i].kept && all[i].object) {
-            rc = make_anew(in, &all[i], damaged, arena, &made, err);
-            ret->made_anew = rc == ERR_OK;
-        } else if (rc == ERR_OK) {
-            rc = note_healing(in, damaged, &ret->op.uuid, err);
-        }
+        enum err rc = get(in, &all[i], damaged, arena, &made, &ret->made_anew, err);
         if (rc == ERR_OK) {
             ret->healed = damaged;
             ret->op.index_bytes = made.index_bytes;

@@ -3,7 +3,8 @@
  *
  * Purpose: of the objects that the database has on a shelf (storage/shelf.h) the richest one
  * (index_rank.h) whose index can be had comes into use: its kept index file, if that is whole and
- * of this version, else one that the child makes from the kept object file. Objects of which
+ * of this version, else one that the child makes from the kept object file; so, too, where it hides
+ * names and a symbol map for them came since (index_restore_own.h). Objects of which
  * neither is left are lost: `symbols/check` calls a UUID missing that has no other. Index files
  * that no row stands for go.
  *

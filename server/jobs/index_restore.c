@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/key_set.h"
+#include "server/jobs/hidden_names.h"
 #include "server/jobs/index_install.h"
 #include "storage/read_shelves.h"
-#include "symbolizer/gsym_read.h"
 #include "symbolizer/symbol_maps.h"
 
 /* More UUIDs than any app has images; each may cost a run of the child. */
@@ -23,7 +23,9 @@ struct work {
     struct arena *arena;
     struct symbol_maps *maps; /* all that are known */
     struct key_set settled;   /* UUIDs of the upload, or looked at */
-    struct uuid *wanted;      /* whose index may be made anew */
+    struct uuid *named;       /* of maps and links that came */
+    size_t named_count;
+    struct uuid *wanted; /* whose index may be made anew */
     size_t wanted_count;
     size_t kept, anew, gone;
     const struct uuid *gone_uuid; /* the first whose object is not there */
@@ -58,8 +60,8 @@ static enum err keep_file(struct work *w, const char *name, struct error *err)
         return rc;
     rc = blob_store_install_map(w->in->blobs, path, w->in->own, &uuid, kind == SYMBOL_FILE_LINK,
                                 err);
-    if (rc == ERR_OK && w->wanted_count < RESTORE_MAX)
-        w->wanted[w->wanted_count++] = uuid;
+    if (rc == ERR_OK && w->named_count < RESTORE_MAX)
+        w->named[w->named_count++] = uuid;
     w->kept += rc == ERR_OK;
     return rc;
 }
@@ -80,47 +82,22 @@ static enum err keep_files(struct work *w, struct error *err)
 /* From the UUIDs of maps and links to those of the images that they are for. */
 static enum err find_images(struct work *w, struct error *err)
 {
-    char folder[PATH_MAX], own_folder[PATH_MAX];
-    struct uuid named[RESTORE_MAX];
-    size_t count = w->wanted_count;
-    memcpy(named, w->wanted, count * sizeof(named[0]));
-    w->wanted_count = 0;
-    w->maps = symbol_maps_new();
-    if (!w->maps)
-        return error_set(err, ERR_NO_MEMORY, "no memory for symbol maps");
-    if (!blob_store_maps_path(w->in->blobs, folder, sizeof(folder)))
-        return error_set(err, ERR_INVALID, "the path of the storage folder is too long");
-    const char *own = blob_store_own_maps(w->in->blobs, w->in->own, own_folder, sizeof(own_folder));
-    enum err rc = symbol_maps_add(w->maps, folder, err);
-    if (rc == ERR_OK && own)
-        rc = symbol_maps_add(w->maps, own, err);
+    enum err rc = hidden_names_maps(w->in->blobs, w->in->own, &w->maps, err);
     for (size_t i = 0; i < w->told->slice_count && rc == ERR_OK; i++) {
         const struct slice_report *s = &w->told->slices[i];
         uint64_t *seen = s->state == SLICE_INDEXED ? key_set_at(&w->settled, &s->uuid) : NULL;
         if (seen)
             *seen = 1;
     }
-    for (size_t i = 0; i < count && rc == ERR_OK; i++) {
-        want(w, &named[i]);
-        symbol_maps_linked(w->maps, &named[i], want, w);
+    for (size_t i = 0; i < w->named_count && rc == ERR_OK; i++) {
+        want(w, &w->named[i]);
+        symbol_maps_linked(w->maps, &w->named[i], want, w);
         rc = w->code;
     }
     return rc;
 }
 
 /* --- made anew -------------------------------------------------------------------------------- */
-
-/* One that cannot be used is the patrol's. */
-static enum err hides_names(const char *path, bool *ret, struct error *err)
-{
-    struct gsym *g = NULL;
-    enum err rc = gsym_open(path, &g, err);
-    *ret = rc == ERR_OK && gsym_hides_names(g);
-    gsym_close(g);
-    if (rc == ERR_BUSY)
-        return error_set(err, ERR_IO, "%s: no descriptor to be had", path);
-    return err_is_passing(rc) ? rc : ERR_OK;
-}
 
 /* The object to be read again; NULL when names are not hidden, or there is none (`gone`). */
 static const struct slice_row *find_row(struct work *w, const struct uuid *uuid, char *object,
@@ -138,7 +115,7 @@ static const struct slice_row *find_row(struct work *w, const struct uuid *uuid,
     bool hidden = false;
     if (w->code == ERR_OK && count > 0 && rows[0].indexed &&
         blob_store_index_path(w->in->blobs, &shelf, path, sizeof(path)))
-        w->code = hides_names(path, &hidden, err);
+        w->code = hidden_names_in(path, &hidden, err);
     if (!hidden || w->code != ERR_OK)
         return NULL;
     if (blob_store_object_path(w->in->blobs, rows[0].object_sha256, object, size)) {
@@ -199,15 +176,6 @@ static enum err make_anew(struct work *w, const struct slice_row *row, const cha
     return ERR_OK;
 }
 
-/* A map that is there and is none was said so when it came. */
-static enum err has_map(const struct work *w, const struct uuid *uuid, bool *ret, struct error *err)
-{
-    struct symbol_map *map;
-    enum err rc = symbol_maps_get(w->maps, uuid, &map, err);
-    *ret = rc == ERR_OK;
-    return err_is_passing(rc) ? rc : ERR_OK;
-}
-
 static enum err restore_all(struct work *w, struct error *err)
 {
     enum err rc = ERR_OK;
@@ -217,7 +185,7 @@ static enum err restore_all(struct work *w, struct error *err)
         bool mapped = false;
         rc = w->code;
         if (rc == ERR_OK && row)
-            rc = has_map(w, &w->wanted[i], &mapped, err);
+            rc = hidden_names_mapped(w->maps, &w->wanted[i], &mapped, err);
         if (rc == ERR_OK && mapped)
             rc = make_anew(w, row, object, err);
     }
@@ -239,12 +207,14 @@ static const char *note_of(const struct work *w)
 }
 
 enum err index_restore(const struct index_restore *in, struct index_child_result *told,
-                       struct arena *arena, const char **ret_note, struct error *err)
+                       struct arena *arena, struct restored *ret, struct error *err)
 {
     struct work w = {.in = in, .told = told, .arena = arena, .err = err};
     key_set_init(&w.settled, sizeof(struct uuid), 0);
+    w.named = arena_array(arena, RESTORE_MAX, sizeof(*w.named));
     w.wanted = arena_array(arena, RESTORE_MAX, sizeof(*w.wanted));
-    enum err rc = w.wanted ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for symbol maps");
+    enum err rc =
+        w.named && w.wanted ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for symbol maps");
     if (rc == ERR_OK)
         rc = keep_files(&w, err);
     if (rc == ERR_OK)
@@ -252,8 +222,8 @@ enum err index_restore(const struct index_restore *in, struct index_child_result
     if (rc == ERR_OK)
         rc = restore_all(&w, err);
     if (rc == ERR_OK) {
-        *ret_note = note_of(&w);
-        if (!*ret_note)
+        *ret = (struct restored){note_of(&w), w.named, w.named_count};
+        if (!ret->note)
             rc = error_set(err, ERR_NO_MEMORY, "no memory for symbol maps");
     }
     symbol_maps_free(w.maps);

@@ -4,7 +4,8 @@
  * Purpose: the child leaves the maps of an upload (`UUID.bcsymbolmap`, `UUID.plist`) in its folder.
  * They go into the store, where every later run of the child finds them; those of an app's own
  * upload (storage/shelf.h) apart, for its own indexes. Indexes of the same owner that are there
- * already and hide names are made anew from their kept objects, as further slices of this upload.
+ * already and hide names are made anew from their kept objects, as further slices of this upload;
+ * those that apps have for themselves, when it serves all, by index_restore_own.h.
  *
  * Invariants: an index is made anew only when it hides names and a map for it is there; an object of
  * the upload itself has had its map already. Nothing is told to the database here. Doing it again
@@ -29,9 +30,14 @@ struct index_restore {
     struct index_child child; /* how it is run; upload and out_dir are set here */
 };
 
-/* Appends to told->slices. *ret_note: what is to be said of the upload. ERR_BUSY, ERR_IO,
- * ERR_NO_MEMORY: try again. */
+struct restored {
+    const char *note;         /* what is to be said of the upload */
+    const struct uuid *named; /* of the maps and links that came */
+    size_t named_count;
+};
+
+/* Appends to told->slices. ERR_BUSY, ERR_IO, ERR_NO_MEMORY: try again. */
 enum err index_restore(const struct index_restore *in, struct index_child_result *told,
-                       struct arena *arena, const char **ret_note, struct error *err);
+                       struct arena *arena, struct restored *ret, struct error *err);
 
 #endif

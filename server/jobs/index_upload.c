@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "server/jobs/index_install.h"
 #include "server/jobs/index_restore.h"
+#include "server/jobs/index_restore_own.h"
 #include "server/jobs/index_tell.h"
 
 #define BATCH_FROM 16 /* slices, above which files are synced together */
@@ -155,13 +156,23 @@ static enum err tell_known(struct index_upload *u, const char *work_dir, char kn
                : error_set(err, ERR_IO, "the path of the work folder is too long");
 }
 
+/* Stacks that their indexes named are resolved anew. */
+static enum err restore_own(struct index_upload *u, const struct restored *maps, struct error *err)
+{
+    struct uuid *shelves = NULL;
+    size_t count = 0;
+    enum err rc = index_restore_own(u->reader, u->blobs, maps->named, maps->named_count, u->arena,
+                                    &shelves, &count, err);
+    return rc == ERR_OK ? index_tell_refits(u->writer, shelves, count, true, err) : rc;
+}
+
 static enum err run_child(struct index_upload *u, const struct upload_row *row,
                           const char *work_dir, struct error *err)
 {
     char path[PATH_MAX], known[PATH_MAX], own_maps[PATH_MAX];
     struct index_child_result told = {.slice_count = 0};
     struct index_child child = u->child;
-    const char *maps = NULL;
+    struct restored maps = {.note = NULL};
     bool there = false;
     enum err child_rc = ERR_OK;
     enum err rc = find_upload(u, row, path, sizeof(path), &there, err);
@@ -182,10 +193,12 @@ static enum err run_child(struct index_upload *u, const struct upload_row *row,
                                          .own = owner_of(row),
                                          .child = u->child};
         rc = index_restore(&in, &told, u->arena, &maps, err);
+        if (rc == ERR_OK && !row->bound)
+            rc = restore_own(u, &maps, err);
     }
     const char *note = NULL;
     if (rc == ERR_OK)
-        rc = index_child_note(&told, maps, u->arena, &note, err);
+        rc = index_child_note(&told, maps.note, u->arena, &note, err);
     if (rc == ERR_OK)
         return finish_upload(u, row, work_dir, &told, note, err);
     if (child_rc == ERR_OK || err_is_passing(child_rc))

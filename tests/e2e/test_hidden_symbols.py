@@ -1,9 +1,9 @@
 """B39: names that the App Store hid, and the maps that restore them: with the dSYM, after it, before
 it. Own files, and the real one of the shared data where it is there.
 
-Covers: server/jobs/index_restore.c
+Covers: server/jobs/index_restore.c server/jobs/index_restore_own.c server/jobs/hidden_names.c
 """
-import io, time, uuid, zipfile
+import io, json, time, uuid, zipfile
 from daemon import DATA, Daemon
 from systemlab import STEP, dylib
 
@@ -113,6 +113,43 @@ def map_beside_its_dsym(d):
     assert functions(d, 'beside') == ['draw']
 
 
+def bound_token(d, app):
+    answer = d.request('POST', '/v1/admin/tokens', json.dumps(
+        {'name': app, 'scopes': ['symbols'], 'bundle_id': app}).encode(),
+        {'Content-Type': 'application/json'})
+    return answer.json['token']
+
+
+def send(d, files, who=True):
+    answer = d.request('POST', '/v1/symbols?wait=1', zipped(files),
+                       {'Content-Type': 'application/octet-stream'}, who)
+    assert answer.status == 200 and answer.json['state'] == 'indexed', answer
+    return answer.json
+
+
+def map_for_all_after_own_dsyms(d):
+    """A map that serves all is for apps' own indexes, too, whatever the order; the map of one app is for
+    its own alone. Two apps sent the same dSYM, each with its own link to the map."""
+    store, built = ids('own')
+    shop, other = (bound_token(d, x) for x in ('com.example.shop', 'com.example.other'))
+    post(d, 'own', store, [0, 1])
+    for who in (shop, other):
+        send(d, dsym(store, built), who)
+    assert functions(d, 'own') == ['<hidden>', '<hidden>']
+    foreign = [x + 'Foreign' for x in NAMES]
+    send(d, [(built + '.bcsymbolmap', map_of(foreign))], other)
+    assert functions(d, 'own') == ['<hidden>', '<hidden>']
+    send(d, [(built + '.bcsymbolmap', map_of(NAMES))])
+    for _ in range(200): # a moment later
+        if functions(d, 'own') == ['reload', 'poll']:
+            break
+        time.sleep(0.05)
+    assert functions(d, 'own') == ['reload', 'poll']
+    # What one app sends later changes nothing of what others have.
+    send(d, [(built + '.bcsymbolmap', map_of(foreign[::-1]))], other)
+    assert functions(d, 'own') == ['reload', 'poll']
+
+
 def maps_that_are_none(d):
     store, built = ids('bad')
     for text, word in ((b'BCSymbolMap Version: 2.0\n\xff\xfe\n', 'line 2'),
@@ -167,6 +204,7 @@ def main():
         map_after_its_dsym(d)
         map_before_its_dsym(d)
         map_beside_its_dsym(d)
+        map_for_all_after_own_dsyms(d)
         maps_that_are_none(d)
         real_one(d)
     object_is_gone()
