@@ -152,6 +152,54 @@ static void print_uuids(struct jout *j, const char *key, const struct uuid *uuid
     jout_end_array(j);
 }
 
+/* What serves single apps alone, each app of a UUID once. */
+static enum err find_owned(const struct read_tools *tools, const struct uuid *image,
+                           struct slice_row **ret, size_t *ret_count, struct error *err)
+{
+    struct slice_row *rows = NULL;
+    size_t count = 0, owned = 0;
+    enum err rc = read_symbol_files(tools->storage, NULL, image, tools->arena, &rows, &count, err);
+    if (rc != ERR_OK && rc != ERR_NOT_FOUND)
+        return rc;
+    for (size_t i = 0; i < count; i++) {
+        bool listed = !rows[i].bound || !rows[i].current;
+        for (size_t k = 0; k < owned && !listed; k++)
+            listed = strcmp(rows[k].bundle_id, rows[i].bundle_id) == 0;
+        if (!listed)
+            rows[owned++] = rows[i];
+    }
+    *ret = rows;
+    *ret_count = owned;
+    return ERR_OK;
+}
+
+/* Of those that are missing to a token of no app; only there when there are any. */
+static enum err print_owned(const struct read_tools *tools, struct jout *j,
+                            const struct uuid *uuids, const bool *present, size_t count,
+                            struct error *err)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        struct slice_row *rows = NULL;
+        size_t owned = 0;
+        enum err rc = present[i] ? ERR_OK : find_owned(tools, &uuids[i], &rows, &owned, err);
+        if (rc != ERR_OK)
+            return rc;
+        if (owned > 0 && !any)
+            jout_array(j, "own");
+        any = any || owned > 0;
+        for (size_t k = 0; k < owned; k++) {
+            jout_object(j, NULL);
+            jout_uuid(j, "uuid", &uuids[i]);
+            jout_string(j, "bundle_id", rows[k].bundle_id);
+            jout_end_object(j);
+        }
+    }
+    if (any)
+        jout_end_array(j);
+    return ERR_OK;
+}
+
 enum err api_check_symbols(struct http_request *r, const struct read_tools *tools,
                            struct error *err)
 {
@@ -177,8 +225,10 @@ enum err api_check_symbols(struct http_request *r, const struct read_tools *tool
     jout_object(&j, NULL);
     print_uuids(&j, "present", uuids, present, true, count);
     print_uuids(&j, "missing", uuids, present, false, count);
+    if (!bound)
+        rc = print_owned(tools, &j, uuids, present, count, err);
     jout_end_object(&j);
-    return ERR_OK;
+    return rc;
 }
 
 /* --- one UUID ------------------------------------------------------------------------------- */

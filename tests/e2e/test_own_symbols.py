@@ -80,9 +80,12 @@ def text_asked(d, who):
     return answer.body.decode()
 
 
+def check_answer(d, who):
+    return d.request('POST', '/v1/symbols/check', json.dumps({'uuids': [UUID]}).encode(), JSON, who).json
+
+
 def check(d, who):
-    answer = d.request('POST', '/v1/symbols/check', json.dumps({'uuids': [UUID]}).encode(), JSON, who)
-    return answer.json['present'] == [UUID]
+    return check_answer(d, who)['present'] == [UUID]
 
 
 def listed(d, who, path='/v1/symbols'):
@@ -128,11 +131,14 @@ def pieces():
             piece(d, other, own, token, 404)
         piece(d, id, own, True)
         assert check(d, a) and not check(d, b) and not check(d, True)
+        assert check_answer(d, True)['own'] == [{'uuid': UUID, 'bundle_id': A}]
+        assert 'own' not in check_answer(d, a) and 'own' not in check_answer(d, b)
         # not even who has the digest gets the file, or hears that it is there
         open_pieces(d, own, b)
         assert not check(d, b)
         piece(d, shared, own, True)
         assert check(d, b) and check(d, True)
+        assert 'own' not in check_answer(d, True)
 
 
 def stand_ins():
