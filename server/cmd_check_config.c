@@ -68,7 +68,7 @@ const struct cmd cmd_check_config = {
     .details =
         "Reads FILE (without it: the defaults), the environment, the cluster rules and the\n"
         "files of [tls] as `run` does. Prints OK, or each mistake with its file and line on\n"
-        "standard error.\n"
+        "standard error; there, too, variables STALLSYM_… that name no key, which are no mistake.\n"
         "\n"
         "  --print   instead of OK every key with the value in force",
     .run = run,

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/file.h"
+#include "base/near_name.h"
 
 #define PREFIX         "STALLSYM_"
 #define VALUE_MAX      1024
@@ -64,6 +65,48 @@ static bool section_exists(const char *section)
             return true;
     }
     return false;
+}
+
+/* The key of the section that `name` is nearest to; NULL: near to none. */
+static const struct config_key *near_key(const char *section, const char *name)
+{
+    size_t count, best = NEAR_NAME_FAR;
+    const struct config_key *keys = config_keys(&count), *found = NULL;
+    for (size_t i = 0; i < count; i++) {
+        size_t slips = strcmp(keys[i].section, section) == 0 ? near_name(keys[i].name, name) : best;
+        if (slips < best) {
+            best = slips;
+            found = &keys[i];
+        }
+    }
+    return found;
+}
+
+static const char *near_section(const char *name)
+{
+    size_t count, best = NEAR_NAME_FAR;
+    const struct config_key *keys = config_keys(&count);
+    const char *found = NULL;
+    for (size_t i = 0; i < count; i++) {
+        size_t slips = near_name(keys[i].section, name);
+        if (slips < best) {
+            best = slips;
+            found = keys[i].section;
+        }
+    }
+    return found;
+}
+
+/* The first key of that name in any section. */
+static const struct config_key *same_key(const char *name)
+{
+    size_t count;
+    const struct config_key *keys = config_keys(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcasecmp(keys[i].name, name) == 0)
+            return &keys[i];
+    }
+    return NULL;
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -228,10 +271,23 @@ static void read_section(struct loader *l, char *line, const char *where, char *
     line[n - 1] = 0;
     const char *name = trim(line + 1);
     if (!section_exists(name)) {
-        problem(l, "%s: there is no section [%.60s]", where, name);
+        const char *near = near_section(name);
+        problem(l, "%s: there is no section [%.60s]%s%s%s", where, name, near ? "; [" : "",
+                near ? near : "", near ? "] is one" : "");
         return;
     }
     snprintf(section, size, "%s", name);
+}
+
+static void no_key(struct loader *l, const char *where, const char *section, const char *name)
+{
+    const struct config_key *near = near_key(section, name), *same = near ? NULL : same_key(name);
+    char hint[128] = "";
+    if (near)
+        snprintf(hint, sizeof(hint), "; \"%s\" is one", near->name);
+    else if (same)
+        snprintf(hint, sizeof(hint), "; [%s] has it", same->section);
+    problem(l, "%s: there is no key \"%.60s\" in [%s]%s", where, name, section, hint);
 }
 
 static void read_setting(struct loader *l, char *line, const char *where, unsigned number,
@@ -246,7 +302,7 @@ static void read_setting(struct loader *l, char *line, const char *where, unsign
     const char *name = trim(line);
     const struct config_key *key = find_key(section, name);
     if (!key) {
-        problem(l, "%s: there is no key \"%.60s\" in [%s]", where, name, section);
+        no_key(l, where, section, name);
         return;
     }
     size_t count;
@@ -328,30 +384,62 @@ static void read_environment(struct loader *l, char *const *environment)
     }
 }
 
-/* Names a key, or begins like no section of ours. */
-static bool variable_is_fine(const char *name, size_t len)
+/* Variables of ours that are no keys. */
+static const char *const OTHERS[] = {"STALLSYM_URL", "STALLSYM_TOKEN", "STALLSYM_ADMIN_TOKEN",
+                                     "STALLSYM_ADMIN_TOKEN_FILE"};
+
+/* What Kubernetes and Docker say of a service or container that is named stallsym. */
+static bool is_of_service(const char *name, const char *value)
 {
-    size_t count;
+    const char *port = strstr(name, "_PORT");
+    return strstr(name, "_SERVICE_HOST") || strstr(name, "_SERVICE_PORT") ||
+           (port && (strncmp(value, "tcp://", 6) == 0 || strncmp(value, "udp://", 6) == 0 ||
+                     (port[5] == '_' && isdigit((unsigned char)port[6]))));
+}
+
+static bool is_other(const char *name)
+{
+    bool is = false;
+    for (size_t i = 0; i < sizeof(OTHERS) / sizeof(OTHERS[0]); i++)
+        is = is || strcmp(OTHERS[i], name) == 0;
+    return is;
+}
+
+/* The variable that was meant, into `ret_near`, "" when none is near; true: it names a key. */
+static bool find_variable(const char *name, char ret_near[VARIABLE_MAX])
+{
+    size_t count, best = NEAR_NAME_FAR;
     const struct config_key *keys = config_keys(&count);
-    bool ours = false;
-    for (size_t i = 0; i < count; i++) {
+    const struct config_key *same = same_key(name + sizeof(PREFIX) - 1);
+    ret_near[0] = 0;
+    for (size_t i = 0; i < count && best > 0; i++) {
         char variable[VARIABLE_MAX];
         variable_of(&keys[i], variable, sizeof(variable));
-        if (strlen(variable) == len && memcmp(variable, name, len) == 0)
-            return true;
-        size_t prefix = sizeof(PREFIX) - 1 + strlen(keys[i].section) + 1;
-        ours = ours || (len >= prefix && memcmp(variable, name, prefix) == 0);
+        size_t slips = 1 + near_name(variable + sizeof(PREFIX) - 1, name + sizeof(PREFIX) - 1);
+        if (strcmp(variable, name) == 0)
+            slips = 0;
+        if (slips < best) {
+            best = slips;
+            memcpy(ret_near, variable, sizeof(variable));
+        }
     }
-    return !ours;
+    if (!*ret_near && same)
+        variable_of(same, ret_near, VARIABLE_MAX);
+    return best == 0;
 }
 
 void config_unknown_environment(char *const *environment, struct buf *out)
 {
     for (char *const *e = environment; e && *e; e++) {
+        char name[VARIABLE_MAX], near[VARIABLE_MAX];
         size_t len = strcspn(*e, "=");
-        if (strncmp(*e, PREFIX, sizeof(PREFIX) - 1) == 0 && !variable_is_fine(*e, len))
-            buf_printf(out, "%.*s names no key\n", (int)(len < VARIABLE_MAX ? len : VARIABLE_MAX),
-                       *e);
+        snprintf(name, sizeof(name), "%.*s", (int)(len < VARIABLE_MAX ? len : VARIABLE_MAX - 1),
+                 *e);
+        if (strncmp(name, PREFIX, sizeof(PREFIX) - 1) != 0 || is_other(name) ||
+            is_of_service(name, (*e)[len] ? *e + len + 1 : "") || find_variable(name, near))
+            continue;
+        buf_printf(out, "%s names no key%s%s%s\n", name, *near ? "; " : "", near,
+                   *near ? " does" : "");
     }
 }
 

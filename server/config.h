@@ -200,8 +200,9 @@ bool config_equal(const struct config *a, const struct config *b, const struct c
 /* All of it as a file that loads to the same. */
 bool config_print(const struct config *c, struct buf *out);
 
-/* Variables that look like ours (STALLSYM_ and the name of a section) but name no key: a typing
- * error that would otherwise go unseen. One line each. */
+/* Variables that begin with STALLSYM_ but name no key, one line each, with the key that was meant if
+ * one is near: typing errors that would otherwise go unseen. No errors: an environment is shared, and
+ * what surrounds the daemon puts names into it (Kubernetes' of a service stallsym are passed over). */
 void config_unknown_environment(char *const *environment, struct buf *out);
 
 #endif

@@ -8,6 +8,7 @@ import http.client, json, os, pathlib, shutil, signal, subprocess, sys, tempfile
 PROGRAM = os.environ.get('STALLSYMD', 'build/stallsymd')
 DATA = pathlib.Path(os.environ.get('STALLSYM_DATA', '../shared/data'))
 CASES = DATA.parent / 'research' / 'bugcases'
+OF_TESTS = ('STALLSYM_DATA', 'STALLSYM_SANITIZER', 'STALLSYM_SPEEDSCOPE') # a daemon would warn of them
 SANITIZER = os.environ.get('STALLSYM_SANITIZER') # address, thread: no measuring of time and memory
 SLOW = {None: 1, 'address': 4, 'thread': 10}[SANITIZER] # for what waits
 
@@ -41,7 +42,8 @@ class Daemon:
     def start(self):
         port_file = self.folder / 'port'
         port_file.unlink(missing_ok=True)
-        env = {**os.environ, 'STALLSYM_STORAGE_DIR': str(self.folder / 'data'),
+        env = {**{k: v for k, v in os.environ.items() if k not in OF_TESTS},
+               'STALLSYM_STORAGE_DIR': str(self.folder / 'data'),
                'STALLSYM_HTTP_ADDRESS': '127.0.0.1', 'STALLSYM_HTTP_PORT': '0',
                'STALLSYM_HTTP_PORT_FILE': str(port_file),
                'STALLSYM_ADMIN_TOKEN': 'test-admin-token',

@@ -153,7 +153,7 @@ def configuration():
         for command in ('run', 'check-config'):
             answer = run([command, '-c', str(conf)])
             assert answer.returncode == 1, answer
-            assert '%s:2: there is no key "prot" in [http]' % conf in answer.stderr, answer
+            assert '%s:2: there is no key "prot" in [http]; "port" is one' % conf in answer.stderr, answer
             assert '%s:3: [http] port = 70000' % conf in answer.stderr, answer
             assert answer.stderr.count('prot') == 1, answer
         conf.write_text('[http]\nport = 1234\n')
@@ -162,7 +162,7 @@ def configuration():
         answer = run(['check-config', '-c', str(conf), '--print'], {'STALLSYM_LOG_LEVEL': 'debug'})
         assert 'port = 1234\n' in answer.stdout and 'level = debug\n' in answer.stdout, answer
         answer = run(['check-config'], {'STALLSYM_HTTP_PROT': '1'})
-        assert answer.returncode == 0 and 'STALLSYM_HTTP_PROT names no key' in answer.stderr, answer
+        assert answer.returncode == 0 and 'STALLSYM_HTTP_PROT names no key; STALLSYM_HTTP_PORT does' in answer.stderr, answer
         conf.write_text('[clusters]\nrules = %s\n' % (d.folder / 'x.rules'))
         for text, wanted in (
                 (None, 'cluster rules: cannot open'),

@@ -191,13 +191,13 @@ START_TEST(names_every_mistake_with_its_line)
 {
     static const char *const wanted[] = {
         ":1: a setting before the first [section]",
-        ":3: there is no key \"prot\" in [http]",
+        ":3: there is no key \"prot\" in [http]; \"port\" is one",
         ":4: [http] port = 65536: a number from 0 to 65535 is wanted",
         ":5: [http] threads = -1: a number from 0 to 256 is wanted",
         ":6: [http] body_bytes = 8MB: a size (K, M, G) from 64K to 1G is wanted",
         ":7: [http] metrics_open = maybe: yes or no is wanted",
         ":8: \"name = value\" is wanted, not \"oops\"",
-        ":9: there is no section [htpp]",
+        ":9: there is no section [htpp]; [http] is one",
         ":12: [log] level = loud: one of \"error warn info debug\" is wanted",
         ":13: [log] level is set twice, first in line 12",
         ":14: \"]\" is missing",
@@ -206,6 +206,16 @@ START_TEST(names_every_mistake_with_its_line)
             "metrics_open = maybe\noops\n[htpp]\nport = 5\n[log]\nlevel = loud\nlevel = info\n"
             "[log",
             wanted);
+}
+END_TEST
+
+START_TEST(unknown_names_are_told_what_was_meant)
+{
+    static const char *const wanted[] = {
+        ":2: there is no key \"Ports\" in [http]; \"port\" is one",
+        ":3: there is no key \"backend\" in [http]; [storage] has it",
+        ":4: there is no key \"colour\" in [http]", ":5: there is no section [nonsense]", NULL};
+    refuses("[http]\nPorts = 1\nbackend = memory\ncolour = red\n[nonsense]\n", wanted);
 }
 END_TEST
 
@@ -316,18 +326,25 @@ END_TEST
 
 START_TEST(misspelt_variables_are_seen)
 {
-    char *const env[] = {(char *)"STALLSYM_HTTP_PROT=99",
-                         (char *)"STALLSYM_HTTP_PORT=99",
-                         (char *)"STALLSYM_ADMIN_TOKEN=x",
-                         (char *)"STALLSYM_LOG=x",
-                         (char *)"STALLSYM_LOG_LEVELS=x",
-                         (char *)"OTHER_HTTP_PROT=1",
-                         NULL};
+    char *const env[] = {
+        (char *)"STALLSYM_HTTP_PROT=99", (char *)"STALLSYM_HTTP_PORT=99",
+        (char *)"STALLSYM_ADMIN_TOKEN=x", (char *)"STALLSYM_LOG=x", (char *)"STALLSYM_LOG_LEVELS=x",
+        (char *)"OTHER_HTTP_PROT=1", (char *)"STALLSYM_HTPP_PORT=99",
+        (char *)"STALLSYM_http_port=99", (char *)"STALLSYM_PORT=99", (char *)"STALLSYM_URL=x",
+        (char *)"STALLSYM_TOKEN=x",
+        /* of a service of Kubernetes' that is named stallsym */
+        (char *)"STALLSYM_SERVICE_HOST=10.0.0.1", (char *)"STALLSYM_SERVICE_PORT_HTTP=80",
+        (char *)"STALLSYM_PORT=tcp://10.0.0.1:80", (char *)"STALLSYM_PORT_80_TCP_ADDR=10.0.0.1",
+        NULL};
     struct buf out;
     buf_init(&out, 4096);
     config_unknown_environment(env, &out);
-    ck_assert_str_eq(out.data,
-                     "STALLSYM_HTTP_PROT names no key\nSTALLSYM_LOG_LEVELS names no key\n");
+    ck_assert_str_eq(out.data, "STALLSYM_HTTP_PROT names no key; STALLSYM_HTTP_PORT does\n"
+                               "STALLSYM_LOG names no key\n"
+                               "STALLSYM_LOG_LEVELS names no key; STALLSYM_LOG_LEVEL does\n"
+                               "STALLSYM_HTPP_PORT names no key; STALLSYM_HTTP_PORT does\n"
+                               "STALLSYM_http_port names no key; STALLSYM_HTTP_PORT does\n"
+                               "STALLSYM_PORT names no key; STALLSYM_HTTP_PORT does\n");
     buf_done(&out);
 }
 END_TEST
@@ -356,6 +373,6 @@ END_TEST
 UNIT_MAIN("config", defaults_are_inside_their_bounds, ingest_defaults_are_the_library_s,
           conf_names_every_key_with_its_default, conf_changes_nothing, reads_what_is_set,
           printed_it_loads_to_the_same, names_every_mistake_with_its_line,
-          texts_of_a_form_are_refused_with_their_line, forms_of_texts, bounds_are_inclusive,
-          values_that_contradict_each_other, environment_overrides, misspelt_variables_are_seen,
-          files_that_cannot_be_read)
+          unknown_names_are_told_what_was_meant, texts_of_a_form_are_refused_with_their_line,
+          forms_of_texts, bounds_are_inclusive, values_that_contradict_each_other,
+          environment_overrides, misspelt_variables_are_seen, files_that_cannot_be_read)
