@@ -29,7 +29,12 @@ static void forget(struct id_days *d, struct id_day *day)
         d->bytes -= bytes_of(&day->ranges[i]);
         free(day->ranges[i].words);
     }
+    for (size_t i = 0; i < day->came_count; i++) {
+        d->bytes -= bytes_of(&day->came[i]);
+        free(day->came[i].words);
+    }
     free(day->ranges);
+    free(day->came);
     *day = (struct id_day){.day = day->day};
 }
 
@@ -77,19 +82,6 @@ static struct id_day *place_for(struct id_days *d)
     return at;
 }
 
-void id_days_add(struct id_days *d, int64_t day)
-{
-    struct id_day *at = day_of(d, day);
-    if (at && d->begun && day == d->current)
-        return;
-    if (!at)
-        at = place_for(d);
-    forget(d, at);
-    at->day = day;
-    d->current = day;
-    d->begun = true;
-}
-
 static uint32_t bit_of(const struct id_range *r, const uint8_t hash[ID_HASH_SIZE], uint32_t look)
 {
     uint32_t h[2];
@@ -107,9 +99,93 @@ static bool range_may_have(const struct id_range *r, const uint8_t hash[ID_HASH_
     return true;
 }
 
+static void put_into(struct id_range *r, const uint8_t hash[ID_HASH_SIZE])
+{
+    for (uint32_t i = 0; i < LOOKS; i++) {
+        const uint32_t bit = bit_of(r, hash, i);
+        r->words[bit / 64] |= UINT64_C(1) << bit % 64;
+    }
+}
+
+/* False: no memory. */
+static bool make_range(struct id_days *d, struct id_range *r, size_t ids)
+{
+    r->bits = (uint32_t)(ids * BITS_AN_ID);
+    r->words = calloc(1, bytes_of(r));
+    d->bytes += r->words ? bytes_of(r) : 0;
+    return r->words != NULL;
+}
+
+/* --- ids that come ---------------------------------------------------------------------------- */
+
+/* Of another day, the oldest of which something is known. */
+static bool drop_oldest(struct id_days *d, const struct id_day *but)
+{
+    struct id_day *oldest = NULL;
+    for (size_t i = 0; i < d->count; i++) {
+        struct id_day *day = &d->days[i];
+        if (day != but && (day->count || day->came_count) && (!oldest || day->day < oldest->day))
+            oldest = day;
+    }
+    if (!oldest)
+        return false;
+    forget(d, oldest);
+    oldest->lost = true;
+    return true;
+}
+
+/* Another filter, when the last one is full. */
+static bool have_room(struct id_days *d, struct id_day *day)
+{
+    const size_t ids = (size_t)ID_DAYS_STEP << day->came_count;
+    if (day->room)
+        return true;
+    if (day->came_count == ID_CAME_MAX)
+        return false;
+    while (d->bytes + ids * BITS_AN_ID / 8 > ID_DAYS_BYTES) {
+        if (!drop_oldest(d, day))
+            return false;
+    }
+    if (!day->came && !(day->came = calloc(ID_CAME_MAX, sizeof(*day->came))))
+        return false;
+    if (!make_range(d, &day->came[day->came_count], ids))
+        return false;
+    day->came_count++;
+    day->room = ids;
+    return true;
+}
+
+void id_days_add(struct id_days *d, int64_t day, const uint8_t hash[ID_HASH_SIZE])
+{
+    struct id_day *at = day_of(d, day);
+    d->begun = true;
+    if (!at) {
+        at = place_for(d);
+        forget(d, at);
+        at->day = day;
+    }
+    at->lost = at->lost || !have_room(d, at);
+    if (at->lost)
+        return;
+    put_into(&at->came[at->came_count - 1], hash);
+    at->room--;
+}
+
+/* --- what is known ---------------------------------------------------------------------------- */
+
+static bool may_have_come(const struct id_day *day, const uint8_t hash[ID_HASH_SIZE])
+{
+    bool may = false;
+    for (size_t i = day->came_count; i > 0 && !may; i--)
+        may = range_may_have(&day->came[i - 1], hash);
+    return may;
+}
+
 bool id_day_may_have(const struct id_day *day, const uint8_t hash[ID_HASH_SIZE])
 {
     size_t low = 0;
+    if (day->lost || may_have_come(day, hash))
+        return true;
     for (size_t high = day->count; low < high;) {
         const size_t middle = low + (high - low) / 2;
         if (memcmp(day->ranges[middle].last, hash, ID_HASH_SIZE) < 0)
@@ -130,7 +206,7 @@ bool id_days_wants(const struct id_days *d, int64_t *ret_day, bool *ret_first,
         return false;
     for (size_t i = 0; i < d->count; i++) {
         const struct id_day *day = &d->days[i];
-        if (!day->learnt && day->day != d->current && (!next || day->day > next->day))
+        if (!day->learnt && !day->lost && (!next || day->day > next->day))
             next = day;
     }
     if (!next)
@@ -145,23 +221,17 @@ bool id_days_wants(const struct id_days *d, int64_t *ret_day, bool *ret_first,
 static bool add_range(struct id_days *d, struct id_day *day, const uint8_t (*hashes)[ID_HASH_SIZE],
                       size_t count)
 {
-    struct id_range r = {.bits = (uint32_t)count * BITS_AN_ID};
+    struct id_range r;
     struct id_range *ranges = vec_grown(day->ranges, &day->cap, day->count + 1, sizeof(*ranges));
     if (!ranges)
         return false;
     day->ranges = ranges;
-    r.words = calloc(1, bytes_of(&r));
-    if (!r.words)
+    if (!make_range(d, &r, count))
         return false;
-    for (size_t i = 0; i < count; i++) {
-        for (uint32_t k = 0; k < LOOKS; k++) {
-            const uint32_t bit = bit_of(&r, hashes[i], k);
-            r.words[bit / 64] |= UINT64_C(1) << bit % 64;
-        }
-    }
+    for (size_t i = 0; i < count; i++)
+        put_into(&r, hashes[i]);
     memcpy(r.last, hashes[count - 1], ID_HASH_SIZE);
     day->ranges[day->count++] = r;
-    d->bytes += bytes_of(&r);
     return true;
 }
 

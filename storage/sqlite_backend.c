@@ -8,6 +8,7 @@
 #include "storage/sqlite_alerts.h"
 #include "storage/sqlite_config.h"
 #include "storage/sqlite_counters.h"
+#include "storage/sqlite_ids.h"
 #include "storage/sqlite_migrate.h"
 #include "storage/sqlite_numbers.h"
 #include "storage/sqlite_quota.h"
@@ -35,7 +36,7 @@ static void sqlite_close(struct storage *base)
     storage_health_done(&s->health);
     id_cache_done(&s->values);
     id_cache_done(&s->names);
-    id_days_done(&s->id_days);
+    sqlite_ids_done(s);
     sqlite_seen_forget(s);
     if (s->group_fold)
         fold_done(s->group_fold);
@@ -66,6 +67,7 @@ static enum err init_memory(struct sqlite_storage *s, const struct storage_optio
     s->daily_values = o->daily_values;
     s->daily_stacks = o->daily_stacks;
     s->rollup_lag = o->rollup_lag ? o->rollup_lag : ROLLUP_LAG;
+    s->new_ids = o->new_ids ? o->new_ids : NEW_IDS;
     s->rollup_stacks = o->rollup_stacks ? o->rollup_stacks : ROLLUP_STACKS;
     return ERR_OK;
 }

@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "storage/id_cache.h"
 #include "storage/id_days.h"
+#include "storage/new_ids.h"
 #include "storage/resolved_set.h"
 #include "storage/sqlite_files.h"
 #include "storage/sqlite_log_pages.h"
@@ -45,6 +46,19 @@ struct fold;
 struct rolled_report;
 struct seen_list;
 
+/* sqlite_ids.h; numbers are rows of new_ids */
+struct sqlite_ids {
+    bool known; /* all that follows is what the database has */
+    struct new_ids waiting;
+    int64_t next_seq;
+    size_t shelf;       /* the hand's next */
+    int64_t steps;      /* of the hand that are due, times ids of a round */
+    int64_t came;       /* since the last commit */
+    int64_t round_from; /* rows below it are put away when the round ends */
+    int64_t away_below; /* rows below it are */
+    int64_t kept_from;  /* rows below it are gone */
+};
+
 struct sqlite_storage {
     struct storage base;
     char *path;
@@ -54,6 +68,7 @@ struct sqlite_storage {
     bool synchronous_full;
     uint32_t daily_values, daily_stacks;
     uint32_t rollup_lag, rollup_stacks; /* sqlite_rollup.h */
+    uint32_t new_ids;                   /* sqlite_ids.h */
     struct storage_upgrade upgrade;
 
     struct sql_conn conn; /* the writer's; db NULL when a commit failed and reopening did too */
@@ -71,6 +86,7 @@ struct sqlite_storage {
     int64_t next_report, next_stack; /* written to `sequences` at commit */
     int64_t stored_report, stored_stack;
     struct id_days id_days;
+    struct sqlite_ids ids;
     struct seen_list *seen[SEEN_ENDS][SEEN_LISTS];
 
     pthread_mutex_t checkpoint_lock;
@@ -136,8 +152,6 @@ enum err sqlite_write_symbol_delete(struct sqlite_storage *s, struct write_op *o
 enum err sqlite_write_token(struct sqlite_storage *s, struct write_op *op, struct error *err);
 enum err sqlite_write_token_revoke(struct sqlite_storage *s, struct write_op *op,
                                    struct error *err);
-/* The days that have report ids, from the database. */
-enum err sqlite_read_days(struct sqlite_storage *s, struct error *err);
 enum err sqlite_write_expire(struct sqlite_storage *s, struct write_op *op, struct error *err);
 enum err sqlite_write_give_up(struct sqlite_storage *s, struct write_op *op, struct error *err);
 enum err sqlite_write_usage(struct sqlite_storage *s, struct write_op *op, struct error *err);

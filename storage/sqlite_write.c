@@ -8,7 +8,7 @@
  * A commit that failed leaves SQLite's connection in a state nobody should reason about: it is
  * closed, and opened again before the next group.
  *
- * Which table is written by what: sqlite_write_batch.c (reports), sqlite_counters.c (all sums),
+ * Which table is written by what: sqlite_write_batch.c (reports), sqlite_ids.c (their ids), sqlite_counters.c (all sums),
  * sqlite_moves.c, sqlite_rollup.c (sums of clusters), sqlite_images.c (images, layouts, slide groups),
  * sqlite_write_resolve.c (frames, clusters),
  * sqlite_write_merges.c (what clusters are made of), sqlite_write_epoch.c (the second stage),
@@ -24,12 +24,10 @@
 #include "storage/sqlite_alerts.h"
 #include "storage/sqlite_config.h"
 #include "storage/sqlite_counters.h"
+#include "storage/sqlite_ids.h"
 #include "storage/sqlite_quota.h"
 #include "storage/sqlite_rollup.h"
 #include "storage/sqlite_seen.h"
-
-/* Ids learnt after a commit: some milliseconds. */
-#define LEARN_IDS (4 * ID_DAYS_STEP)
 
 typedef enum err apply_function(struct sqlite_storage *s, struct write_op *op, struct error *err);
 
@@ -92,55 +90,6 @@ static enum err read_sequences(struct sqlite_storage *s, struct error *err)
     return ERR_OK;
 }
 
-enum err sqlite_read_days(struct sqlite_storage *s, struct error *err)
-{
-    int64_t days[ID_DAYS_MAX];
-    size_t count = 0;
-    bool row = true;
-    sqlite3_stmt *st = sql_start(&s->conn, SQL_REPORT_ID_DAYS, err, sql_int(ID_DAYS_MAX));
-    enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
-    while (!rc && row && count < ID_DAYS_MAX) {
-        days[count++] = sqlite3_column_int64(st, 0);
-        rc = sql_step(&s->conn, st, &row, err);
-    }
-    sql_end(st);
-    if (!rc)
-        id_days_set(&s->id_days, days, count);
-    return rc;
-}
-
-/* A step of what there is to learn about ids, up to the end of a day; false: nothing is left. */
-static bool learn_step(struct sqlite_storage *s, uint8_t (*hashes)[ID_HASH_SIZE], size_t *learnt)
-{
-    uint8_t after[ID_HASH_SIZE];
-    int64_t day = 0;
-    size_t count = 0;
-    bool first = true, row = true;
-    if (!id_days_wants(&s->id_days, &day, &first, after))
-        return false;
-    sqlite3_stmt *st = sql_start(&s->conn, SQL_REPORT_IDS_OF_DAY, NULL, sql_int(day),
-                                 sql_blob(after, first ? 0 : sizeof(after)), sql_int(ID_DAYS_STEP));
-    enum err rc = st ? ERR_OK : ERR_INTERNAL;
-    while (!rc && !(rc = sql_step(&s->conn, st, &row, NULL)) && row)
-        sql_column_fixed(st, 0, hashes[count++], ID_HASH_SIZE);
-    if (rc)
-        id_days_give_up(&s->id_days, day);
-    else
-        id_days_learn(&s->id_days, day, hashes, count);
-    *learnt += count;
-    return true;
-}
-
-/* After a commit, which it does not fail: LEARN_IDS ids, so that the answers do not wait for long. Until
- * all is learnt each report is looked for in the days that are not. */
-static void learn_ids(struct sqlite_storage *s)
-{
-    size_t learnt = 0;
-    uint8_t(*hashes)[ID_HASH_SIZE] = arena_array(&s->scratch, ID_DAYS_STEP, ID_HASH_SIZE);
-    while (hashes && learnt < LEARN_IDS && learn_step(s, hashes, &learnt))
-        continue;
-}
-
 static enum err write_sequences(struct sqlite_storage *s, struct error *err)
 {
     enum err rc = ERR_OK;
@@ -170,7 +119,7 @@ static enum err set_up(struct sqlite_storage *s, struct error *err)
     if (!rc)
         rc = read_sequences(s, err);
     if (!rc)
-        rc = sqlite_read_days(s, err);
+        rc = sqlite_ids_days(s, err);
     return rc;
 }
 
@@ -243,6 +192,7 @@ enum err sqlite_apply(struct storage *base, struct write_op *op, struct error *e
     arena_reset(&s->scratch);
     const int64_t next_report = s->next_report;
     const int64_t next_stack = s->next_stack;
+    const int64_t next_id = s->ids.next_seq;
     enum err rc = sql_run0(&s->conn, SQL_SAVEPOINT, &why);
     if (!rc) {
         rc = apply_functions[op->kind](s, op, &why);
@@ -254,6 +204,8 @@ enum err sqlite_apply(struct storage *base, struct write_op *op, struct error *e
     if (!rc)
         return ERR_OK;
     forget_ids(s);
+    if (s->ids.next_seq != next_id)
+        sqlite_ids_forget(s);
     s->next_report = next_report;
     s->next_stack = next_stack;
     if (!sqlite3_get_autocommit(s->conn.db) && !sql_run0(&s->conn, SQL_ROLLBACK_TO, NULL) &&
@@ -277,6 +229,8 @@ enum err sqlite_commit(struct storage *base, struct error *err)
         why = s->group_error;
     enum err rc = s->group_lost ? why.code : sqlite_rollup_due(s, &why);
     if (!rc)
+        rc = sqlite_ids_put_away(s, &why);
+    if (!rc)
         rc = write_sequences(s, &why);
     if (!rc)
         rc = sqlite_look_at_files(s, &why);
@@ -287,7 +241,7 @@ enum err sqlite_commit(struct storage *base, struct error *err)
         s->in_group = false;
         s->stored_report = s->next_report;
         s->stored_stack = s->next_stack;
-        learn_ids(s);
+        sqlite_ids_learn(s);
         return ERR_OK;
     }
     sqlite_rollback(base);
@@ -301,6 +255,7 @@ void sqlite_rollback(struct storage *base)
     if (s->conn.db && !sqlite3_get_autocommit(s->conn.db) && sql_run0(&s->conn, SQL_ROLLBACK, NULL))
         sql_conn_close(&s->conn);
     forget_ids(s);
+    sqlite_ids_forget(s);
     sqlite_fold_forget(s);
     s->next_report = s->stored_report;
     s->next_stack = s->stored_stack;

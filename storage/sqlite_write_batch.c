@@ -1,11 +1,10 @@
-/* WRITE_BATCHES: report ids, new stacks, raw rows, and what they add to the sums. */
-#include "storage/sqlite_write_batch.h"
-
+/* WRITE_BATCHES: new stacks, raw rows, and what they add to the sums. */
 #include <string.h>
 
 #include "base/clock.h"
 #include "storage/sqlite_counters.h"
 #include "storage/sqlite_dict.h"
+#include "storage/sqlite_ids.h"
 #include "storage/sqlite_images.h"
 #include "storage/sqlite_life.h"
 #include "storage/sqlite_pairs.h"
@@ -115,37 +114,6 @@ static enum err count_new_stacks(struct batch *w, int32_t day, struct error *err
     if (!rc && dropped)
         rc = sqlite_day_add(w->s, w->app.id, DICT_STACK_DROPPED, day, dropped, err);
     return rc;
-}
-
-enum err sqlite_claim_id(struct sqlite_storage *s, const uint8_t id_hash[REPORT_ID_HASH_SIZE],
-                         int64_t received_ms, int64_t report_id, bool *ret_duplicate,
-                         struct error *err)
-{
-    struct sql_value hash = sql_blob(id_hash, REPORT_ID_HASH_SIZE);
-    int64_t day = clock_day(received_ms);
-    *ret_duplicate = false;
-    /* All days there are, whatever day it is: the server's clock may have been set back, or ahead. */
-    for (size_t i = 0; i < s->id_days.count; i++) {
-        const struct id_day *other = &s->id_days.days[i];
-        int64_t seen = 0;
-        if (other->day == day || !id_day_may_have(other, id_hash))
-            continue;
-        enum err rc =
-            sql_get(&s->conn, SQL_REPORT_ID_SEEN, 0, &seen, err, sql_int(other->day), hash);
-        if (rc)
-            return rc;
-        if (seen) {
-            *ret_duplicate = true;
-            return ERR_OK;
-        }
-    }
-    enum err rc =
-        sql_run(&s->conn, SQL_REPORT_ID_INSERT, err, sql_int(day), hash, sql_int(report_id));
-    if (rc)
-        return rc;
-    *ret_duplicate = sqlite3_changes(s->conn.db) == 0;
-    id_days_add(&s->id_days, day);
-    return ERR_OK;
 }
 
 struct report_values {

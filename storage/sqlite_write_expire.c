@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "storage/sqlite_clusters.h"
 #include "storage/sqlite_heft.h"
+#include "storage/sqlite_ids.h"
 #include "storage/sqlite_rollup.h"
 
 #define DICT_DAYS_KEPT 2
@@ -152,6 +153,7 @@ enum err sqlite_write_expire(struct sqlite_storage *s, struct write_op *op, stru
         int64_t before;
     } tables[] = {
         {SQL_REPORT_IDS_EXPIRE, ids_before / CLOCK_DAY_MS},
+        {SQL_NEW_IDS_EXPIRE, ids_before / CLOCK_DAY_MS},
         {SQL_IMAGE_SETS_EXPIRE, o->image_sets_before_ms},
         {SQL_DICT_DAYS_EXPIRE, clock_day(o->now_ms) - DICT_DAYS_KEPT},
     };
@@ -165,6 +167,8 @@ enum err sqlite_write_expire(struct sqlite_storage *s, struct write_op *op, stru
         int64_t gone = rc ? 0 : sqlite3_changes64(s->conn.db);
         o->more |= gone == (int64_t)o->max_rows;
         days = days || (gone > 0 && tables[i].query == SQL_REPORT_IDS_EXPIRE);
+        if (gone > 0 && tables[i].query == SQL_NEW_IDS_EXPIRE)
+            sqlite_ids_forget(s);
     }
-    return !rc && days ? sqlite_read_days(s, err) : rc;
+    return !rc && days ? sqlite_ids_days(s, err) : rc;
 }

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "storage/op_usage.h"
 #include "storage/sqlite_dict.h"
-#include "storage/sqlite_write_batch.h"
+#include "storage/sqlite_ids.h"
 
 struct usage_values {
     int64_t build, device, os, page;

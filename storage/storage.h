@@ -39,6 +39,7 @@ struct storage_options {
     /* Reports that wait to be rolled up; stacks of a cluster with sums of its own. 0: as many as are
      * good (storage/sqlite_rollup.h). */
     uint32_t rollup_lag, rollup_stacks;
+    uint32_t new_ids; /* wait until they are put in order (storage/sqlite_ids.h); 0: the same */
 };
 
 /* Opens, creating or migrating (one copy `path.before-N` is kept of a file that held data, N the first

@@ -212,20 +212,30 @@ SELECT data FROM image_set_data WHERE image_set_id = ?1;
 -- name: report_id_seen
 SELECT 1 FROM report_ids WHERE day = ?1 AND hash = ?2;
 
--- One look a day that has ids, newest first.
+-- One look a day that has ids, and those of ids that wait.
 -- name: report_id_days
 WITH RECURSIVE days (day) AS (
     SELECT max(day) FROM report_ids
     UNION ALL
     SELECT (SELECT max(i.day) FROM report_ids i WHERE i.day < days.day) FROM days
     WHERE days.day IS NOT NULL)
-SELECT day FROM days WHERE day IS NOT NULL LIMIT ?1;
+SELECT day FROM days WHERE day IS NOT NULL
+UNION SELECT day FROM new_ids ORDER BY day DESC LIMIT ?1;
 
 -- name: report_ids_of_day
 SELECT hash FROM report_ids WHERE day = ?1 AND hash > ?2 ORDER BY hash LIMIT ?3;
 
 -- name: report_id_insert
 INSERT INTO report_ids (day, hash, report_id) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING;
+
+-- name: new_ids
+SELECT seq, day, hash, report_id FROM new_ids ORDER BY seq;
+
+-- name: new_id_insert
+INSERT INTO new_ids (seq, day, hash, report_id) VALUES (?1, ?2, ?3, ?4);
+
+-- name: new_ids_drop
+DELETE FROM new_ids WHERE seq < ?1;
 
 -- name: report_day
 INSERT INTO report_days (day, first_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING;
@@ -570,6 +580,12 @@ DELETE FROM stacks WHERE id = ?1;
 -- name: report_ids_expire
 DELETE FROM report_ids WHERE (day, hash) IN (
     SELECT day, hash FROM report_ids WHERE day < ?1 LIMIT ?2);
+
+-- They are in order of receipt: when the first one is not old none is, or the clock was set back.
+-- name: new_ids_expire
+DELETE FROM new_ids WHERE seq IN (
+    SELECT seq FROM new_ids
+    WHERE day < ?1 AND ?1 > (SELECT day FROM new_ids ORDER BY seq LIMIT 1) LIMIT ?2);
 
 -- name: report_days_expire
 DELETE FROM report_days WHERE day < ?1;
@@ -997,9 +1013,11 @@ WITH RECURSIVE days (day) AS (
     UNION ALL
     SELECT (SELECT max(i.day) FROM report_ids i WHERE i.day < days.day) FROM days
     WHERE days.day IS NOT NULL)
-SELECT i.report_id FROM days JOIN report_ids i ON i.day = days.day AND i.hash = ?1
-WHERE EXISTS (SELECT 1 FROM reports r WHERE r.id = i.report_id)
-ORDER BY i.report_id DESC LIMIT 1;
+SELECT x.report_id FROM (
+    SELECT i.report_id FROM days JOIN report_ids i ON i.day = days.day AND i.hash = ?1
+    UNION ALL SELECT report_id FROM new_ids WHERE hash = ?1) x
+WHERE EXISTS (SELECT 1 FROM reports r WHERE r.id = x.report_id)
+ORDER BY x.report_id DESC LIMIT 1;
 
 -- name: app_names
 SELECT bundle_id FROM apps WHERE ?1 IS NULL OR bundle_id = ?1 ORDER BY bundle_id;

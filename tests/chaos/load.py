@@ -104,7 +104,8 @@ SUMS = {
         (SELECT cluster_id, sum(count) n, sum(weighted) w, sum(stall_ms) m FROM stacks GROUP BY 1) s
         ON s.cluster_id = t.cluster_id WHERE (t.count, t.weighted, t.stall_ms) IS NOT
         (coalesce(s.n, 0), coalesce(s.w, 0), coalesce(s.m, 0))""",
-    'ids of reports': """SELECT (SELECT count(*) FROM report_ids) - (SELECT count(*) FROM reports)""",
+    'ids of reports': """SELECT (SELECT count(*) FROM
+        (SELECT day, hash FROM report_ids UNION SELECT day, hash FROM new_ids)) - (SELECT count(*) FROM reports)""",
     'an id twice': """SELECT count(*) - count(DISTINCT client_id) FROM reports""",
 }
 

@@ -45,6 +45,7 @@ void suite_open(struct suite *s, const char *backend)
         /* Few, so that what is rolled up and what is not yet come together in every test. */
         .rollup_lag = 7,
         .rollup_stacks = 2,
+        .new_ids = 5,
     };
     arena_init(&s->arena, (size_t)1 << 30);
     suite_reopen(s);

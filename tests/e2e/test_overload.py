@@ -700,7 +700,8 @@ def check_kept(d, ids):
         answer = d.post_reports(batch(kept[i:i + 5000]), status=202).json
         assert answer['accepted'] == 0 and answer['duplicates'] == len(kept[i:i + 5000]), answer
     base = sqlite3.connect(d.folder / 'data/stallsym.db')
-    rows, distinct = (base.execute('SELECT count(*) FROM ' + t).fetchone()[0] for t in ('reports', 'report_ids'))
+    rows, distinct = (base.execute('SELECT count(*) FROM ' + t).fetchone()[0] for t in (
+        'reports', '(SELECT day, hash FROM report_ids UNION SELECT day, hash FROM new_ids)'))
     base.close()
     assert rows == distinct == stored >= len(kept), (rows, distinct, stored, len(kept))
     print('%d reports acknowledged, %d stored: none missing, none twice' % (len(kept), rows))

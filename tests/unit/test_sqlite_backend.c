@@ -216,8 +216,14 @@ static void run_sql(const char *path, const char *sql)
     sqlite3_close(db);
 }
 
+/* No id waited before 20. */
+#define IDS_BEFORE_20                                                                              \
+    "INSERT OR IGNORE INTO report_ids SELECT day, hash, report_id FROM new_ids;"                   \
+    "DROP TABLE new_ids;"
+
 /* Stand-ins as they were before 19, of no app; those of now are kept aside. */
 #define STAND_INS_BEFORE_19                                                                        \
+    IDS_BEFORE_20                                                                                  \
     "ALTER TABLE open_uploads DROP COLUMN bound; DROP INDEX stand_ins_used;"                       \
     "ALTER TABLE stand_ins RENAME TO stand_ins_kept;"                                              \
     "CREATE TABLE stand_ins (uuid BLOB PRIMARY KEY, stand_in BLOB NOT NULL,"                       \
@@ -758,7 +764,7 @@ START_TEST(ids_of_days_that_are_over_are_learnt_at_once)
     const struct id_days *d = &sqlite_of(s.storage)->id_days;
     ck_assert_uint_eq(d->count, 6);
     for (size_t i = 0; i < d->count; i++)
-        ck_assert(d->days[i].learnt == (d->days[i].day != d->current));
+        ck_assert(d->days[i].learnt);
     suite_apply(&s, received("r1", 5));
     ck_assert_int_eq(number(s.path, "SELECT count(*) FROM reports", NULL, 0), 6);
     suite_close(&s);
@@ -777,7 +783,7 @@ START_TEST(a_commit_learns_so_many_ids)
     snprintf(
         sql, sizeof(sql),
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %lld) INSERT "
-        "INTO report_ids (day, hash, report_id) SELECT (SELECT min(day) FROM report_ids), "
+        "INTO report_ids (day, hash, report_id) SELECT (SELECT min(day) FROM new_ids), "
         "randomblob(16), -i FROM n",
         (long long)ids);
     ck_assert_int_eq(sqlite3_exec(sqlite_of(s.storage)->conn.db, sql, NULL, NULL, NULL), SQLITE_OK);
@@ -785,10 +791,10 @@ START_TEST(a_commit_learns_so_many_ids)
     const struct id_days *d = &sqlite_of(s.storage)->id_days;
     for (int commit = 0; commit < 2; commit++) {
         suite_apply(&s, received(commit ? "r5" : "r4", 5));
-        for (size_t i = 0; i < d->count; i++) {
-            if (d->days[i].day != d->current)
-                ck_assert_uint_eq(d->days[i].count, ranges[commit]);
-        }
+        size_t learnt = 0;
+        for (size_t i = 0; i < d->count; i++)
+            learnt += d->days[i].count;
+        ck_assert_uint_eq(learnt, ranges[commit]);
     }
     suite_close(&s);
 }
