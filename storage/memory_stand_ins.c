@@ -69,7 +69,20 @@ void mem_stand_in_changed(struct mem_state *s, const struct uuid *uuid)
     }
 }
 
-static bool may_stand_in(const struct mem_state *s, const struct op_stand_in *o,
+/* An index without a name has the one that reports of the app say, or any. */
+static bool may_be_called(const struct mem_state *s, const struct slice_row *x, size_t app,
+                          const char *name)
+{
+    bool may = !*x->name;
+    for (size_t i = 0; i < s->images_count && may; i++) {
+        const struct image_row *k = &s->images[i].row;
+        may = s->images[i].app != app || !uuid_equal(&k->id, &x->image) || !*k->name ||
+              strcmp(k->name, name) == 0;
+    }
+    return may || strcmp(x->name, name) == 0;
+}
+
+static bool may_stand_in(const struct mem_state *s, const struct op_stand_in *o, size_t app,
                          const struct image_row *image)
 {
     bool may = !*image->name;
@@ -77,7 +90,7 @@ static bool may_stand_in(const struct mem_state *s, const struct op_stand_in *o,
         const struct slice_row *x = &s->slices[i].row;
         may = x->current && uuid_equal(&x->image, &o->stand_in) &&
               (!*o->bundle_id || mem_shelf_serves(s, &x->uuid, o->bundle_id)) &&
-              strcmp(x->name, image->name) == 0 &&
+              may_be_called(s, x, app, image->name) &&
               (!image->arch || !*x->arch || strcmp(x->arch, image->arch) == 0);
     }
     return may;
@@ -92,7 +105,7 @@ static enum err check(const struct mem_state *s, const struct op_stand_in *o, st
         return error_set(err, ERR_NOT_FOUND, "no symbol file with the UUID of the stand-in");
     for (size_t i = 0; i < s->images_count; i++) {
         if (uuid_equal(&s->images[i].row.id, &o->uuid) && is_about(s, o, s->images[i].app) &&
-            !may_stand_in(s, o, &s->images[i].row))
+            !may_stand_in(s, o, s->images[i].app, &s->images[i].row))
             return error_set(err, ERR_CONFLICT,
                              "the stand-in is of another image name or architecture");
     }

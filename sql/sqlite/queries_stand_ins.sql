@@ -26,14 +26,18 @@ LIMIT 1;
 -- name: stand_in_count
 SELECT count(*) FROM stand_ins;
 
--- The image ?3 is known by a name or an architecture that no index of the other UUID has. App by app,
--- as the key of images goes: there are few apps and many images.
+-- The image ?3 is known by a name or an architecture that no index of the other UUID has; an index
+-- without a name has the one that reports of the app say, or any. App by app, as the key of images
+-- goes: there are few apps and many images.
 -- name: stand_in_differs
 SELECT 1 FROM apps a CROSS JOIN images i ON i.app_id = a.id
 WHERE i.uuid = ?3 AND i.name <> '' AND (?2 = '' OR a.bundle_id = ?2) AND NOT EXISTS (
     SELECT 1 FROM slices x WHERE
         -- include: decided
-        AND x.name = i.name AND (i.arch IS NULL OR x.arch = '' OR x.arch = i.arch));
+        AND (x.name = i.name OR (x.name = '' AND NOT EXISTS (
+            SELECT 1 FROM images k
+            WHERE k.app_id = a.id AND k.uuid = ?1 AND k.name NOT IN ('', i.name))))
+        AND (i.arch IS NULL OR x.arch = '' OR x.arch = i.arch));
 
 -- name: stand_in_set
 INSERT INTO stand_ins (uuid, bundle_id, stand_in, by_hand, created_ms) VALUES (?1, ?2, ?3, ?4, ?5);

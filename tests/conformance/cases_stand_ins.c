@@ -5,9 +5,10 @@
 #include "storage/read_stand_ins.h"
 #include "tests/conformance/suite.h"
 
-/* Indexes images for a release; every slice is called Image1. */
-static void index_as(struct suite *s, uint32_t sha, const char *bundle_id, const char *version,
-                     const char *build, const uint32_t *images, size_t count)
+/* Indexes images for a release; every slice has that name. */
+static void index_called(struct suite *s, const char *name, uint32_t sha, const char *bundle_id,
+                         const char *version, const char *build, const uint32_t *images,
+                         size_t count)
 {
     struct write_op *up = suite_upload(sha, SUITE_NOW);
     up->u.upload.bundle_id = bundle_id;
@@ -17,9 +18,15 @@ static void index_as(struct suite *s, uint32_t sha, const char *bundle_id, const
     struct write_op *op = suite_indexed(up->u.upload.id, images, count, 1);
     struct op_slice *x = (struct op_slice *)op->u.upload_state.slices;
     for (size_t i = 0; i < count; i++)
-        x[i].name = "Image1";
+        x[i].name = name;
     suite_apply(s, op);
     write_op_free(up);
+}
+
+static void index_as(struct suite *s, uint32_t sha, const char *bundle_id, const char *version,
+                     const char *build, const uint32_t *images, size_t count)
+{
+    index_called(s, "Image1", sha, bundle_id, version, build, images, count);
 }
 
 /* A stack whose frames lie in image 1. */
@@ -227,6 +234,28 @@ void suite_stand_in_is_checked(struct suite *s)
     suite_apply_keep(s, answer);
     ck_assert(!answer->u.resolutions.items[0].applied);
     write_op_free(answer);
+    suite_resolve(s);
+    ck_assert(suite_cluster(s, NULL).approximate);
+}
+
+/* A bare file says no name: it may stand in by hand, unless reports call its image otherwise. */
+void suite_stand_in_without_a_name(struct suite *s)
+{
+    const uint32_t nameless[] = {31}, other[] = {32}, named[] = {33};
+    send(s, "r1", "2.0", "100");
+    index_called(s, "", 1, SUITE_APP, "2.0", "98", nameless, 1);
+    index_called(s, "", 2, SUITE_APP, "2.0", "99", other, 1);
+    index_called(s, "", 3, SUITE_APP, "2.0", "97", named, 1);
+    const struct suite_report r = {.id = "r2", .stack = STACK};
+    struct write_op *op = suite_batch(SUITE_APP, &r, 1);
+    suite_image(op, 32, IMAGE_UUID); /* Image32 */
+    suite_image(op, 33, IMAGE_UUID)->name = "Image1";
+    suite_apply(s, op);
+    suite_resolve(s);
+    ck_assert_uint_eq(wanted(s).candidate_count, 0);
+    ck_assert_int_eq(refused(s, stand_in(1, 32, true)), ERR_CONFLICT);
+    ck_assert_int_eq(refused(s, stand_in(1, 33, true)), ERR_OK);
+    ck_assert_int_eq(refused(s, stand_in(1, 31, true)), ERR_OK);
     suite_resolve(s);
     ck_assert(suite_cluster(s, NULL).approximate);
 }

@@ -187,6 +187,7 @@ extern const size_t suite_case_count;
     X(stand_in_names_frames)                                                                       \
     X(stand_in_is_taken_back)                                                                      \
     X(stand_in_is_checked)                                                                         \
+    X(stand_in_without_a_name)                                                                     \
     X(stand_in_follows_its_index)                                                                  \
     X(pending_stack_is_retired_later)                                                              \
     X(stand_in_beside_exact_stacks)
