@@ -4,12 +4,12 @@
 -- === connections =================================================================================
 
 -- The log stays as long as it gets while commits follow each other (server/jobs/writer.c): to write
--- over it costs less than to make it longer.
+-- over it costs less than to make it longer, and to cut 50 MB of it off takes 100 ms of a commit.
 -- name: connection
 PRAGMA foreign_keys = ON;
 PRAGMA temp_store = MEMORY;
 PRAGMA wal_autocheckpoint = 0;
-PRAGMA journal_size_limit = 201326592;
+PRAGMA journal_size_limit = 536870912;
 PRAGMA trusted_schema = OFF;
 
 -- Of a file that is made now. A report changes some bytes on each of half a dozen pages, which go to

@@ -947,7 +947,7 @@ START_TEST(a_long_log_that_begins_anew_is_whole)
     struct suite s;
     suite_open(&s, "sqlite");
     struct sqlite_storage *sqlite = sqlite_of(s.storage);
-    ck_assert_int_eq(sqlite->log_kept, 192 << 20);
+    ck_assert_int_eq(sqlite->log_kept, 512 << 20);
     sqlite->log_kept = kept;
     ck_assert_int_eq(
         sqlite3_exec(sqlite->conn.db, "PRAGMA journal_size_limit = 20000", NULL, NULL, NULL),
