@@ -11,6 +11,7 @@
 #define STALLSYM_HTTP_API_INGEST_H
 
 #include "server/http/http_request.h"
+#include "server/http/jout.h"
 #include "server/ingest/ingest.h"
 
 /* JSON or lines of it; else the answer is 415 and false. */
@@ -19,6 +20,8 @@ bool api_ingest_media(struct http_request *r, enum ingest_media *ret);
 void api_ingest_error(struct http_request *r, enum err rc, const struct error *err);
 /* What a body that was read costs until it is answered, and what of it was not read. */
 void api_ingest_measure(struct http_request *r, const struct ingest_result *result);
+/* `ignored_fields`; nothing when there are none. */
+void api_ingest_print_ignored(struct jout *j, const struct ingest_ignored *ignored, size_t count);
 /* Nothing to write; `none` says so when all were refused. */
 void api_ingest_nothing(struct http_request *r, const struct ingest_result *result,
                         const char *none);

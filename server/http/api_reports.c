@@ -45,15 +45,15 @@ static void print_dropped(struct jout *j, uint32_t index, const char *path, cons
 }
 
 /* Most clients send what is read, and their answers are short. */
-static void print_ignored(struct jout *j, const struct ingest_result *result)
+void api_ingest_print_ignored(struct jout *j, const struct ingest_ignored *ignored, size_t count)
 {
-    if (result->ignored_count == 0)
+    if (count == 0)
         return;
     jout_array(j, "ignored_fields");
-    for (size_t i = 0; i < result->ignored_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         jout_object(j, NULL);
-        jout_string(j, "path", result->ignored[i].path);
-        jout_uint(j, "count", result->ignored[i].count);
+        jout_string(j, "path", ignored[i].path);
+        jout_uint(j, "count", ignored[i].count);
         jout_end_object(j);
     }
     jout_end_array(j);
@@ -74,7 +74,7 @@ static void print_lists(struct jout *j, const struct ingest_result *result)
         jout_end_object(j);
     }
     jout_end_array(j);
-    print_ignored(j, result);
+    api_ingest_print_ignored(j, result->ignored, result->ignored_count);
     if (result->sampled_out > 0)
         jout_uint(j, "sampled_out", result->sampled_out);
     if (result->retry_after_s > 0)

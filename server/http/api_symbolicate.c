@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "server/http/api_common.h"
+#include "server/http/api_ingest.h"
 #include "server/http/frames_json.h"
 #include "server/http/media_type.h"
 #include "server/http/shelf_lookup.h"
 #include "server/http/symbolicate_text.h"
+#include "server/ingest/format_names.h"
 #include "server/ingest/format_native_stack.h"
 #include "server/ingest/intake.h"
 #include "server/jobs/json_text.h"
@@ -76,6 +78,7 @@ static bool read_body(struct symbolicate *s, json_t *body)
     struct fields *f = &s->fields;
     if (!json_is_object(body))
         return fields_refuse(f, "an object with images and stacks is expected", "%s", "");
+    names_check(&s->in, body, NAMES_SYMBOLICATE);
     s->bundle_id = fields_text(f, body, "", "bundle_id", REPORT_TEXT_MAX);
     s->os = fields_text(f, body, "", "os_build", REPORT_TEXT_MAX);
     s->arch = fields_text(f, body, "", "arch", REPORT_TEXT_MAX);
@@ -191,6 +194,7 @@ static enum err symbolicate_all(struct symbolicate *s, struct error *err)
     for (size_t i = 0; rc == ERR_OK && i < s->stack_count; i++)
         rc = symbolicate_one(s, &j, &s->stacks[i], err);
     jout_end_array(&j);
+    api_ingest_print_ignored(&j, s->in.ignored, s->in.ignored_count);
     jout_end_object(&j);
     return rc;
 }

@@ -70,6 +70,13 @@ static const struct name ITEM[] = {
     {"id", NULL}, {"day", NULL}, {"page", NULL}, {"foreground_ms", NULL}, {"launches", NULL}, PLACE,
     {0}};
 static const struct name USAGE_BATCH[] = {{"id", NULL}, {"items", ITEM}, PLACE, {0}};
+static const struct name SYMBOLICATE[] = {{"images", IMAGE},
+                                          {"stacks", NULL},
+                                          {"order", NULL},
+                                          {"bundle_id", NULL},
+                                          {"os_build", NULL},
+                                          {"arch", NULL},
+                                          {0}};
 
 /* The way to an object; printed for the few that are listed. */
 struct place {
@@ -204,7 +211,8 @@ void names_check(struct intake *in, json_t *document, enum names_of what)
     static const struct name *const tables[] = {[NAMES_BATCH] = BATCH,
                                                 [NAMES_FLAT_REPORT] = REPORT,
                                                 [NAMES_USAGE_BATCH] = USAGE_BATCH,
-                                                [NAMES_FLAT_USAGE] = ITEM};
+                                                [NAMES_FLAT_USAGE] = ITEM,
+                                                [NAMES_SYMBOLICATE] = SYMBOLICATE};
     const struct place root = {0};
     look_inside(in, document, tables[what], &root);
 }

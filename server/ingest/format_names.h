@@ -20,7 +20,13 @@
 
 #define IGNORED_MAX 20
 
-enum names_of { NAMES_BATCH, NAMES_FLAT_REPORT, NAMES_USAGE_BATCH, NAMES_FLAT_USAGE };
+enum names_of {
+    NAMES_BATCH,
+    NAMES_FLAT_REPORT,
+    NAMES_USAGE_BATCH,
+    NAMES_FLAT_USAGE,
+    NAMES_SYMBOLICATE
+};
 
 /* Lists what of `document` is not read. */
 void names_check(struct intake *in, json_t *document, enum names_of what);

@@ -48,6 +48,12 @@ START_TEST(symbolicate_without_symbols)
     http_fixture_ask(&http_fixture, "POST", "/v1/symbolicate", READ_TOKEN, HTTP_JSON,
                      "{\"stacks\":[]}", 13, &http_answer);
     ck_assert_str_eq(http_answer.body, "{\"stacks\":[]}");
+    /* A misspelt name is no riddle of frames without an image. */
+    http_post_json("/v1/symbolicate", READ_TOKEN,
+                   "{\"stacks\":[],\"imgs\":[],\"images\":[{\"slide\":1,\"lib\":\"a\"}]}");
+    ck_assert_str_eq(http_answer.body,
+                     "{\"stacks\":[],\"ignored_fields\":[{\"path\":\"imgs\",\"count\":1},"
+                     "{\"path\":\"images[].lib\",\"count\":1}]}");
     http_stop();
 }
 END_TEST
