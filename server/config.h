@@ -85,6 +85,8 @@ struct config_symbols {
     uint64_t spool_chunk_bytes;
     uint64_t spool_chunks;
     uint64_t free_bytes_min;
+    uint64_t index_bytes;
+    uint64_t app_index_bytes;
     uint64_t open_uploads;
     uint64_t open_upload_bytes;
     uint64_t open_upload_hours;

@@ -298,6 +298,7 @@ static enum err start_indexer(struct daemon *d, struct error *err)
                                       .child_wall_s = (uint32_t)c->child_wall_s,
                                       .piece_locks = d->piece_locks,
                                       .keeper = &keeper,
+                                      .caps = {c->index_bytes, c->app_index_bytes},
                                       .keep_objects = c->keep_objects};
     return indexer_start(d->storage, d->writer, d->blobs, d->cache, d->layouts, &options,
                          d->metrics, &d->indexer, err);
@@ -405,26 +406,28 @@ static enum err start_door(struct daemon *d, struct error *err)
                                    .tls_certificate = d->config->tls.certificate,
                                    .tls_key = d->config->tls.key,
                                    .tls_priorities = d->config->tls.priorities};
-    d->services = (struct services){.storage = d->storage,
-                                    .blobs = d->blobs,
-                                    .writer = d->writer,
-                                    .readers = d->readers,
-                                    .resolver = d->resolver,
-                                    .spooler = d->spooler,
-                                    .piece_locks = d->piece_locks,
-                                    .open_uploads = d->config->symbols.open_uploads,
-                                    .open_upload_bytes = d->config->symbols.open_upload_bytes,
-                                    .indexer = d->indexer,
-                                    .index_cache = d->cache,
-                                    .layouts = d->layouts,
-                                    .stats = d->stats,
-                                    .metrics = d->metrics,
-                                    .notifier = d->notifier,
-                                    .rules = d->rules,
-                                    .epochs = d->epochs,
-                                    .admission = d->admission,
-                                    .backups = d->backups,
-                                    .ingest_limits = &d->ingest_limits};
+    d->services = (struct services){
+        .storage = d->storage,
+        .blobs = d->blobs,
+        .writer = d->writer,
+        .readers = d->readers,
+        .resolver = d->resolver,
+        .spooler = d->spooler,
+        .piece_locks = d->piece_locks,
+        .open_uploads = d->config->symbols.open_uploads,
+        .open_upload_bytes = d->config->symbols.open_upload_bytes,
+        .index_caps = {d->config->symbols.index_bytes, d->config->symbols.app_index_bytes},
+        .indexer = d->indexer,
+        .index_cache = d->cache,
+        .layouts = d->layouts,
+        .stats = d->stats,
+        .metrics = d->metrics,
+        .notifier = d->notifier,
+        .rules = d->rules,
+        .epochs = d->epochs,
+        .admission = d->admission,
+        .backups = d->backups,
+        .ingest_limits = &d->ingest_limits};
     d->listen_fd = -1;
     return http_server_start(&options, &d->services, &d->door, err);
 }

@@ -403,6 +403,7 @@ const struct storage_backend storage_backend_memory = {
     .read_object_holders = mem_read_object_holders,
     .read_held_objects = mem_read_held_objects,
     .read_object_totals = mem_read_object_totals,
+    .read_kept_index_bytes = mem_read_kept_index_bytes,
     .read_protected = mem_read_protected,
     .read_stand_ins = mem_read_stand_ins,
     .read_open_upload = mem_read_open_upload,

@@ -208,6 +208,36 @@ enum err mem_read_object_totals(struct storage_reader *r, const char *bundle_id,
     return ERR_OK;
 }
 
+static bool keeps_index(const struct mem_slice *x, const char *bundle_id)
+{
+    return x->row.indexed && !x->row.lost && is_for(x, bundle_id);
+}
+
+/* Another slice of the same object on the same shelf, whose index is the same file. */
+static bool is_told_before(const struct mem_state *s, size_t at, const char *bundle_id)
+{
+    const struct slice_row *row = &s->slices[at].row;
+    bool told = false;
+    for (size_t i = 0; i < at && !told; i++)
+        told = keeps_index(&s->slices[i], bundle_id) &&
+               uuid_equal(&s->slices[i].row.uuid, &row->uuid) &&
+               memcmp(s->slices[i].row.object_sha256, row->object_sha256, SHA256_SIZE) == 0;
+    return told;
+}
+
+enum err mem_read_kept_index_bytes(struct storage_reader *r, const char *bundle_id, uint64_t *ret,
+                                   struct error *err)
+{
+    const struct mem_state *s = mem_read_state(r);
+    (void)err;
+    *ret = 0;
+    for (size_t i = 0; i < s->slices_count; i++) {
+        if (keeps_index(&s->slices[i], bundle_id) && !is_told_before(s, i, bundle_id))
+            *ret += s->slices[i].row.index_bytes;
+    }
+    return ERR_OK;
+}
+
 static int by_build(const void *a, const void *b)
 {
     const struct protected_row *x = a;

@@ -50,6 +50,12 @@ enum err read_object_totals(struct storage_reader *r, const char *bundle_id,
     return READ_WITHIN(r, err, read_object_totals(r, bundle_id, ret, err));
 }
 
+enum err read_kept_index_bytes(struct storage_reader *r, const char *bundle_id, uint64_t *ret,
+                               struct error *err)
+{
+    return READ_WITHIN(r, err, read_kept_index_bytes(r, bundle_id, ret, err));
+}
+
 enum err read_protected(struct storage_reader *r, const char *bundle_id, struct arena *arena,
                         struct protected_row **ret, size_t *ret_count, struct error *err)
 {

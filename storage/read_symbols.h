@@ -69,6 +69,10 @@ struct object_totals {
 enum err read_object_totals(struct storage_reader *r, const char *bundle_id,
                             struct object_totals *ret, struct error *err);
 
+/* Bytes of all index files, in use or kept beside one that is richer; as above. */
+enum err read_kept_index_bytes(struct storage_reader *r, const char *bundle_id, uint64_t *ret,
+                               struct error *err);
+
 struct protected_row {
     const char *bundle_id, *version, *build, *os_build; /* "": any */
     int64_t created_ms;

@@ -337,6 +337,7 @@ const struct storage_backend storage_backend_sqlite = {
     .read_object_holders = sqlite_read_object_holders,
     .read_held_objects = sqlite_read_held_objects,
     .read_object_totals = sqlite_read_object_totals,
+    .read_kept_index_bytes = sqlite_read_kept_index_bytes,
     .read_protected = sqlite_read_protected,
     .read_stand_ins = sqlite_read_stand_ins,
     .read_open_upload = sqlite_read_open_upload,

@@ -103,6 +103,16 @@ enum err sqlite_read_object_totals(struct storage_reader *r, const char *bundle_
     return ERR_OK;
 }
 
+enum err sqlite_read_kept_index_bytes(struct storage_reader *r, const char *bundle_id,
+                                      uint64_t *ret, struct error *err)
+{
+    int64_t bytes = 0;
+    enum err rc = sql_get(&sqlite_reader_of(r)->conn, SQL_KEPT_INDEX_BYTES, 0, &bytes, err,
+                          sql_text(bundle_id));
+    *ret = (uint64_t)bytes;
+    return rc;
+}
+
 static bool fill_protected(sqlite3_stmt *st, struct arena *arena, void *row)
 {
     struct protected_row *x = row;

@@ -147,6 +147,8 @@ struct storage_backend {
                                   struct error *err);
     enum err (*read_object_totals)(struct storage_reader *r, const char *bundle_id,
                                    struct object_totals *ret, struct error *err);
+    enum err (*read_kept_index_bytes)(struct storage_reader *r, const char *bundle_id,
+                                      uint64_t *ret, struct error *err);
     enum err (*read_protected)(struct storage_reader *r, const char *bundle_id, struct arena *arena,
                                struct protected_row **ret, size_t *ret_count, struct error *err);
     enum err (*read_open_upload)(struct storage_reader *r, const uint8_t id[OPEN_UPLOAD_ID_SIZE],

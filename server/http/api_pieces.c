@@ -88,7 +88,7 @@ enum err api_get_open_upload(struct http_request *r, const struct read_tools *to
 struct opening {
     struct op_open_upload op;
     char spool_file[128];
-    uint64_t known_id; /* indexed already; 0 */
+    bool answered; /* indexed already, or refused */
 };
 
 static bool read_texts(struct http_request *r, struct fields *f, json_t *body, struct opening *o)
@@ -136,6 +136,21 @@ static bool read_opening(struct http_request *r, json_t *body, struct opening *o
     return true;
 }
 
+/* Answers when there is none. */
+static enum err has_index_room(struct http_request *r, const struct read_tools *tools,
+                               struct opening *o, struct error *err)
+{
+    const struct index_wish wish = {o->op.sha256, o->op.bundle_id, o->op.system,
+                                    r->identity.bundle_id != NULL};
+    enum err rc =
+        index_room_check(tools->storage, &r->services->index_caps, &wish, tools->arena, err);
+    if (rc != ERR_LIMIT)
+        return rc;
+    o->answered = true;
+    http_problem(r, 507, "%s", err->text);
+    return ERR_OK;
+}
+
 /* Is the content indexed? If not the upload's file is made. */
 static enum err look_up(struct http_request *r, const struct read_tools *tools, struct error *err)
 {
@@ -152,13 +167,16 @@ static enum err look_up(struct http_request *r, const struct read_tools *tools, 
         return rc;
     if (rc == ERR_OK && api_sees(r, row.bundle_id) && row.size == o->op.size && !o->op.protect &&
         upload_is_sound(r, &row)) {
-        o->known_id = row.id;
+        o->answered = true;
         jout_init(&j, http_reply(r, 200, TYPE_JSON));
         jout_object(&j, NULL);
         symbols_json_upload(&j, &row, 0, SYMBOLS_JSON_SLICES_MAX);
         jout_end_object(&j);
         return ERR_OK;
     }
+    rc = has_index_room(r, tools, o, err);
+    if (rc != ERR_OK || o->answered)
+        return rc;
     if (getrandom(o->op.id, sizeof(o->op.id), 0) != (ssize_t)sizeof(o->op.id))
         return error_set(err, ERR_IO, "no random numbers");
     rc =
@@ -191,7 +209,7 @@ static void opened(struct http_request *r, struct write_op *op, enum err rc,
 static void looked_up(struct http_request *r, enum err rc, const struct error *err)
 {
     struct opening *o = r->state;
-    if (rc == ERR_OK && o->known_id) {
+    if (rc == ERR_OK && o->answered) {
         http_finish(r);
         return;
     }

@@ -182,7 +182,7 @@ static enum err print_counted(struct http_request *r, const struct read_tools *t
 
 static void print_figures(const struct http_request *r, struct jout *j, const struct stats_row *s,
                           const struct new_stacks_row *new_stacks,
-                          const struct object_totals *objects)
+                          const struct object_totals *objects, uint64_t kept_index_bytes)
 {
     jout_uint(j, "apps", s->apps);
     jout_uint(j, "reports", s->reports);
@@ -200,6 +200,9 @@ static void print_figures(const struct http_request *r, struct jout *j, const st
               (uint64_t)metrics_get(r->services->metrics, METRIC_REPORTS_DROPPED));
     jout_uint(j, "wal_bytes", s->wal_bytes);
     jout_uint(j, "index_bytes", objects->index_bytes);
+    jout_uint(j, "kept_index_bytes", kept_index_bytes);
+    jout_uint(j, "kept_index_bytes_max",
+              r->identity.bundle_id ? r->services->index_caps.app : r->services->index_caps.all);
     jout_uint(j, "object_files", objects->files);
     jout_uint(j, "object_bytes", objects->bytes);
     jout_uint(j, "system_object_files", objects->system_files);
@@ -213,12 +216,15 @@ enum err api_get_stats(struct http_request *r, const struct read_tools *tools, s
     struct stats_row s;
     struct object_totals objects;
     struct new_stacks_row new_stacks;
+    uint64_t kept = 0;
     struct jout j;
     enum err rc = api_bundle(r, &bundle_id, err);
     if (rc == ERR_OK)
         rc = query_bool(&r->query, "fresh", &fresh, err);
     if (rc == ERR_OK)
         rc = read_object_totals(tools->storage, r->identity.bundle_id, &objects, err);
+    if (rc == ERR_OK)
+        rc = read_kept_index_bytes(tools->storage, r->identity.bundle_id, &kept, err);
     if (rc == ERR_OK)
         rc = read_stats(tools->storage, bundle_id, &s, err);
     if (rc == ERR_OK)
@@ -227,7 +233,7 @@ enum err api_get_stats(struct http_request *r, const struct read_tools *tools, s
         return rc;
     jout_init(&j, http_reply(r, 200, TYPE_JSON));
     jout_object(&j, NULL);
-    print_figures(r, &j, &s, &new_stacks, &objects);
+    print_figures(r, &j, &s, &new_stacks, &objects, kept);
     rc = print_counted(r, tools, bundle_id, fresh, j.b, err);
     jout_end_object(&j);
     return rc;

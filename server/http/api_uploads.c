@@ -29,7 +29,8 @@ struct upload_request {
     bool system;
     bool protect;
     bool wait;
-    size_t at; /* the part whose turn it is */
+    bool no_room; /* for more indexes */
+    size_t at;    /* the part whose turn it is */
 };
 
 static void remove_files(struct http_request *r)
@@ -42,8 +43,9 @@ static void remove_files(struct http_request *r)
 static void fail(struct http_request *r, const struct error *err)
 {
     remove_files(r);
-    if (err->code == ERR_LIMIT) /* of builds that are protected */
-        http_problem(r, 409, "%s", err->text);
+    const struct upload_request *q = r->state;
+    if (err->code == ERR_LIMIT) /* else it is of builds that are protected */
+        http_problem(r, q->no_room ? 507 : 409, "%s", err->text);
     else
         http_reply_failure(r, err);
     http_finish(r);
@@ -242,10 +244,26 @@ bool upload_is_sound(const struct http_request *r, const struct upload_row *row)
     return true;
 }
 
+static enum err check_room(struct http_request *r, const struct read_tools *tools,
+                           struct upload_request *q, struct error *err)
+{
+    const struct upload *u = q->upload;
+    enum err rc = ERR_OK;
+    for (size_t i = 0; i < u->count && rc == ERR_OK; i++) {
+        const struct index_wish wish = {u->parts[i]->sha256, q->bundle_id, q->system,
+                                        r->identity.bundle_id != NULL};
+        rc = u->parts[i]->known ? ERR_OK
+                                : index_room_check(tools->storage, &r->services->index_caps, &wish,
+                                                   tools->arena, err);
+    }
+    q->no_room = rc == ERR_LIMIT;
+    return rc;
+}
+
 /* What shall be protected is written down once more; what another app's token sent is not told. */
 static enum err look_up(struct http_request *r, const struct read_tools *tools, struct error *err)
 {
-    const struct upload_request *q = r->state;
+    struct upload_request *q = r->state;
     const struct upload_origin origin = {q->bundle_id, q->version, q->build,
                                          q->os_build,  q->system,  r->identity.bundle_id != NULL};
     struct upload *u = q->upload;
@@ -262,7 +280,7 @@ static enum err look_up(struct http_request *r, const struct read_tools *tools, 
         p->known = true;
         upload_remove_file(u, p);
     }
-    return ERR_OK;
+    return check_room(r, tools, q, err);
 }
 
 static void looked_up(struct http_request *r, enum err rc, const struct error *err)

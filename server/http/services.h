@@ -38,6 +38,7 @@ struct services {
     struct piece_locks *piece_locks;
     uint64_t open_uploads;      /* in pieces: at most so many at a time, */
     uint64_t open_upload_bytes; /* of so many bytes together */
+    struct index_caps index_caps;
     struct indexer *indexer;
     struct index_cache *index_cache;
     struct layouts *layouts;

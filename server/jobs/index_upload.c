@@ -156,6 +156,12 @@ static enum err tell_known(struct index_upload *u, const char *work_dir, char kn
                : error_set(err, ERR_IO, "the path of the work folder is too long");
 }
 
+static enum err check_room(struct index_upload *u, const struct upload_row *row, struct error *err)
+{
+    const struct index_wish wish = {row->sha256, row->bundle_id, row->system, row->bound};
+    return index_room_check(u->reader, &u->caps, &wish, u->arena, err);
+}
+
 /* Stacks that their indexes named are resolved anew. */
 static enum err restore_own(struct index_upload *u, const struct restored *maps, struct error *err)
 {
@@ -178,6 +184,10 @@ static enum err run_child(struct index_upload *u, const struct upload_row *row,
     enum err rc = find_upload(u, row, path, sizeof(path), &there, err);
     if (rc == ERR_OK && !there)
         return fail_upload(u, row, NULL, 0, "the uploaded file is gone", err);
+    if (rc == ERR_OK && (rc = check_room(u, row, err)) == ERR_LIMIT) {
+        const struct error full = *err;
+        return fail_upload(u, row, NULL, 0, full.text, err);
+    }
     child.upload = path;
     child.own_maps_dir = blob_store_own_maps(u->blobs, owner_of(row), own_maps, sizeof(own_maps));
     child.out_dir = work_dir;

@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "server/jobs/index_child.h"
+#include "server/jobs/index_room.h"
 #include "server/jobs/layouts.h"
 #include "server/jobs/metrics.h"
 #include "server/jobs/writer.h"
@@ -34,7 +35,8 @@ struct index_upload {
     struct index_cache *cache;
     struct layouts *layouts;
     struct metrics *metrics;
-    struct arena *arena;      /* of one upload */
+    struct arena *arena; /* of one upload */
+    struct index_caps caps;
     struct index_child child; /* how it is run; but for the upload itself */
 };
 

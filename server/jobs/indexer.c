@@ -409,6 +409,7 @@ static enum err make_parts(struct indexer *x, struct storage *storage, struct er
                                       .layouts = x->layouts,
                                       .metrics = x->metrics,
                                       .arena = x->arena,
+                                      .caps = x->options.caps,
                                       .child = child_of(x)};
     if (rc != ERR_OK || !x->options.keeper)
         return rc;

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "server/jobs/index_room.h"
 #include "server/jobs/layouts.h"
 #include "server/jobs/metrics.h"
 #include "server/jobs/piece_locks.h"
@@ -40,6 +41,7 @@ struct indexer_options {
     uint32_t child_wall_s;
     struct piece_locks *piece_locks;            /* with `keeper` */
     const struct symbol_keeper_options *keeper; /* copied; NULL: nothing is looked after */
+    struct index_caps caps;
     bool keep_objects; /* object files are kept in the blob store (GET /v1/symbols/{uuid}/file) */
 };
 

@@ -245,6 +245,7 @@ void suite_objects_and_their_use(struct suite *s)
 {
     struct object_row *rows;
     struct object_totals t;
+    uint64_t kept = 0;
     struct error err = {0};
     bool existed;
     struct uuid used = suite_uuid(1);
@@ -254,6 +255,8 @@ void suite_objects_and_their_use(struct suite *s)
     ck_assert_uint_eq(t.files, 2);
     ck_assert_uint_eq(t.bytes, 10000);
     ck_assert_uint_eq(t.index_bytes, 8192);
+    ck_assert_int_eq(read_kept_index_bytes(s->reader, NULL, &kept, &err), ERR_OK);
+    ck_assert_uint_eq(kept, 8192);
     ck_assert_uint_eq(idle(s, SUITE_NOW + 1, INT64_MAX, &rows), 1);
     ck_assert_uint_eq(idle(s, INT64_MAX, 0, &rows), 2);
     ck_assert_int_eq(rows[0].used_ms, SUITE_NOW);

@@ -90,14 +90,17 @@ static void dump_objects(struct dump *d)
     struct error err = {0};
     struct object_row *rows;
     struct object_totals t;
+    uint64_t kept = 0;
     char sha[SHA256_TEXT_SIZE];
     size_t n;
     for (int app = 0; app < 2; app++) {
-        if (!dump_ok(d, read_object_totals(d->r, app ? SUITE_APP : NULL, &t, &err), &err))
+        if (!dump_ok(d, read_object_totals(d->r, app ? SUITE_APP : NULL, &t, &err), &err) ||
+            !dump_ok(d, read_kept_index_bytes(d->r, app ? SUITE_APP : NULL, &kept, &err), &err))
             continue;
-        buf_printf(d->out, "objects %llu %llu %llu %llu %llu\n", (unsigned long long)t.files,
+        buf_printf(d->out, "objects %llu %llu %llu %llu %llu %llu\n", (unsigned long long)t.files,
                    (unsigned long long)t.bytes, (unsigned long long)t.system_files,
-                   (unsigned long long)t.system_bytes, (unsigned long long)t.index_bytes);
+                   (unsigned long long)t.system_bytes, (unsigned long long)t.index_bytes,
+                   (unsigned long long)kept);
     }
     for (int mode = 0; mode < 3; mode++) {
         if (!dump_ok(d,

@@ -1,8 +1,9 @@
 """The symbol store through the real daemon: several objects of one UUID in every order, deletions that
 fall back to the next best, indexes that are lost or of an older version, objects that retention drops.
 
-Covers: server/http/api_symbol_delete.c server/jobs/index_install.c"""
-import itertools, json, os, pathlib, signal, struct, sys, time, uuid, zipfile, zlib
+Covers: server/http/api_symbol_delete.c server/jobs/index_room.c server/jobs/index_install.c
+"""
+import hashlib, itertools, json, os, pathlib, signal, struct, sys, time, uuid, zipfile, zlib
 
 sys.path.insert(0, os.path.dirname(__file__))
 from daemon import Daemon, frame_lines
@@ -325,6 +326,45 @@ def objects_are_dropped():
         assert [p for p in (d.folder / 'data/objects').rglob('*') if p.is_file()] == []
 
 
+def indexes_are_capped():
+    """The app that has reached its cap is refused, others are not until all together have."""
+    full = objects()['full']
+    raw = bytes.fromhex(UUID.replace('-', ''))
+    made = [full.replace(raw, bytes(range(n, n + 16))) for n in range(1, 7)]
+    with Daemon() as d:
+        d.upload(full, 'wait=1&bundle_id=com.a&version=1', 200)
+        size = d.get('/v1/stats')['kept_index_bytes']
+        assert size == index_file(d).stat().st_size, size
+    with Daemon(env={'STALLSYM_SYMBOLS_INDEX_BYTES': str(3 * size),
+                     'STALLSYM_SYMBOLS_APP_INDEX_BYTES': str(2 * size)}) as d:
+        for n in range(2):
+            d.upload(made[n], 'wait=1&bundle_id=com.a&version=1', 200)
+        stats = d.get('/v1/stats')
+        assert (stats['kept_index_bytes'], stats['kept_index_bytes_max']) == (2 * size, 3 * size), stats
+        answer = d.upload(made[2], 'wait=1&bundle_id=com.a&version=1', 507)
+        assert 'app_index_bytes' in answer.json['detail'], answer
+        piece = {'bundle_id': 'com.a', 'size': len(made[2]), 'sha256': hashlib.sha256(made[2]).hexdigest()}
+        answer = d.request('POST', '/v1/symbols/uploads', json.dumps(piece).encode(),
+                           {'Content-Type': 'application/json'})
+        assert answer.status == 507 and 'app_index_bytes' in answer.json['detail'], answer
+        assert list((d.folder / 'data/spool').iterdir()) == []
+        # What is there may be sent again, and another app has room.
+        d.upload(made[0], 'wait=1&bundle_id=com.a&version=1', 200)
+        d.upload(made[0], 'wait=1&bundle_id=com.a&version=2', 200)
+        d.upload(made[3], 'wait=1&bundle_id=com.b&version=1', 200)
+        answer = d.upload(made[4], 'wait=1&bundle_id=com.c&version=1', 507)
+        assert '[symbols] index_bytes' in answer.json['detail'], answer
+        assert d.request('DELETE', '/v1/symbols/01020304-0506-0708-090A-0B0C0D0E0F10').status == 204
+        # Those that wait together: the indexer takes what there is room for.
+        form = b''.join(b'--x\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n' + m + b'\r\n'
+                        for m in (made[2], made[4], made[5])) + b'--x--\r\n'
+        answer = d.request('POST', '/v1/symbols?wait=1&bundle_id=com.d&version=1', form,
+                           {'Content-Type': 'multipart/form-data; boundary=x'})
+        states = [u['state'] for u in answer.json['uploads']]
+        assert answer.status == 422 and states == ['indexed', 'failed', 'failed'], answer
+        assert '[symbols] index_bytes' in answer.json['uploads'][1]['reason'], answer
+
+
 def who_holds_most_gives():
     """One app's newer files push out its own older ones, not the other app's; so does a cap by app."""
     full = objects()['full']
@@ -401,6 +441,6 @@ def main():
 TESTS = [b20_any_order_one_answer, all_orders_of_three_agree, deleting_a_uuid_takes_all,
          b75_another_build_was_sent, indexes_are_made_anew, without_the_object_it_is_missing,
          what_cannot_be_opened_is_found_at_its_use, fallback_without_an_index, objects_are_dropped,
-         who_holds_most_gives, protected_builds]
+         who_holds_most_gives, indexes_are_capped, protected_builds]
 if __name__ == '__main__':
     main()
