@@ -7,7 +7,9 @@
 
 #include "base/hash.h"
 
-#define SLOTS     (ADMISSION_APPS_MAX * 2)
+#ifndef SLOTS /* half of them are filled at most */
+#define SLOTS (ADMISSION_APPS_MAX * 2)
+#endif
 #define MINUTE_MS 60000
 #define DAY_MS    ((int64_t)86400000)
 
@@ -83,7 +85,7 @@ static struct app *app_of(struct admission *a, const char *bundle_id)
     struct app *app = slot_of(a, bundle_id, &key);
     if (app->key)
         return app;
-    if (a->used == ADMISSION_APPS_MAX)
+    if (a->used == SLOTS / 2)
         return &a->others;
     a->used++;
     *app = (struct app){.key = key, .filled_ms = INT64_MIN};

@@ -6,8 +6,9 @@
  * same names that do the work at once, so that one input is one deterministic run.
  *
  * Invariants: what is kept is what rig_fill() wrote, whenever a request begins: one that changed
- * something is followed by a new rig. Bodies that are streamed (uploads) end at their headers: they
- * have targets of their own (multipart, inflate, archive).
+ * something is followed by that state of the storage again, with new parts around it. What is known of
+ * rules and symbol files stays: requests do not change it. Bodies that are streamed (uploads) end at
+ * their headers: they have targets of their own (multipart, inflate, archive).
  *
  * Threads: one. Memory: the process's.
  */
@@ -15,16 +16,23 @@
 #define STALLSYM_TESTS_DOOR_RIG_H
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <unistd.h>
+
+#define SLOTS 64 /* of apps: the table is made anew often */
+#include "server/ingest/admission.c"
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "server/http/http_intake.h"
 #include "server/http/http_slots.h"
+#include "server/http/http_workers.h"
 #include "server/jobs/overlays.h"
 #include "server/jobs/resolver_worker.h"
+#include "server/stored_state.c" /* the daemon's: no library has it */
+#include "storage/memory_state.h"
 #include "tests/fuzz/fuzz.h"
 
 #define RIG_TOKEN "admin-token-of-the-target"
@@ -37,10 +45,11 @@ struct rig {
     struct symbolizer *symbolizer;
     struct arena arena;
     bool changed;
+    struct mem_state *filled; /* what rig_fill() wrote, and the texts of its rows */
+    struct arena filled_texts;
 };
 
 static struct rig rig;
-static struct blob_store *rig_blobs; /* of all rigs; spool files of one that is over are removed */
 static char rig_folder[] = "/dev/shm/stallsym-fuzz-XXXXXX";
 
 /* --- what works beside the door, at once ------------------------------------------------------ */
@@ -84,6 +93,28 @@ enum err readers_submit(struct readers *r, struct read_job *job, struct error *e
     arena_reset(&rig.arena);
     enum err rc = job->run(job, &tools, &own);
     job->done(job, rc, &own);
+    return ERR_OK;
+}
+
+/* Bodies that take long are read where they arrive. */
+enum err http_workers_start(size_t threads, size_t queue, void (*run)(struct http_request *r),
+                            struct http_workers **ret, struct error *err)
+{
+    (void)threads, (void)queue, (void)err;
+    REQUIRE(run == http_work_run);
+    *ret = NULL;
+    return ERR_OK;
+}
+
+void http_workers_stop(struct http_workers *w)
+{
+    (void)w;
+}
+
+enum err http_workers_submit(struct http_workers *w, struct http_request *r, struct error *err)
+{
+    (void)w, (void)err;
+    http_work_run(r);
     return ERR_OK;
 }
 
@@ -354,7 +385,7 @@ static void check_filled(struct http_request *r)
     REQUIRE(r->reply.status < 300);
 }
 
-static void fill(const char *method, const char *target, const char *body)
+static void seed(const char *method, const char *target, const char *body)
 {
     struct rig_request q = {.method = method, .target = target, .body = body, .len = strlen(body)};
     snprintf(q.length, sizeof(q.length), "%zu", q.len);
@@ -390,7 +421,7 @@ static void resolve(void)
 
 static void rig_fill(void)
 {
-    fill("POST", "/v1/reports",
+    seed("POST", "/v1/reports",
          "{\"app\":{\"bundle_id\":\"com.example.shop\",\"version\":\"7.2.1\",\"build\":\"1\"},"
          "\"images\":[{\"uuid\":\"4C4C44DC-5555-3144-A100-C10E3A4B6D1E\",\"name\":\"Shop\","
          "\"load_address\":\"0x100000000\",\"size\":65536,\"path\":"
@@ -403,22 +434,22 @@ static void rig_fill(void)
          "\"0x100004000\",\"symbol\":\"-[Cart all]\"}]}]},{\"id\":\"three\","
          "\"stack\":[{\"address\":\"0x100005000\",\"symbol\":\"parse\"}]}]}");
     resolve();
-    fill("POST", "/v1/usage",
+    seed("POST", "/v1/usage",
          "{\"app\":{\"bundle_id\":\"com.example.shop\",\"version\":\"7.2.1\"},\"items\":[{\"id\":"
          "\"1\",\"page\":\"Home\",\"foreground_ms\":60000,\"launches\":1}]}");
-    fill("PUT", RIG_SHOP "/config",
+    seed("PUT", RIG_SHOP "/config",
          "{\"rules\":[{\"name\":\"a\",\"if\":{\"version\":\">=7\"},"
          "\"set\":{\"sample_rate\":0.5}}]}");
-    fill("PUT", RIG_SHOP "/quota", "{\"reports_per_minute\":1000}");
-    fill("PUT", "/v1/alerts",
+    seed("PUT", RIG_SHOP "/quota", "{\"reports_per_minute\":1000}");
+    seed("PUT", "/v1/alerts",
          "{\"targets\":[{\"name\":\"all\",\"url\":\"https://hooks.example.com/x\","
          "\"secret\":\"s\"}],\"rules\":[{\"to\":[\"all\"]}]}");
-    fill("PUT", "/v1/symbols/protected?bundle_id=com.example.shop&version=7.2.1&build=1", "");
-    fill("POST", "/v1/symbols/uploads",
+    seed("PUT", "/v1/symbols/protected?bundle_id=com.example.shop&version=7.2.1&build=1", "");
+    seed("POST", "/v1/symbols/uploads",
          "{\"size\":9,\"sha256\":"
          "\"0000000000000000000000000000000000000000000000000000000000000000\"}");
-    fill("POST", "/v1/clusters/merge", "{\"into\":1,\"from\":[2]}");
-    fill("PATCH", "/v1/clusters/1", "{\"state\":\"resolved\",\"resolved_in\":\"7.3\"}");
+    seed("POST", "/v1/clusters/merge", "{\"into\":1,\"from\":[2]}");
+    seed("PATCH", "/v1/clusters/1", "{\"state\":\"resolved\",\"resolved_in\":\"7.3\"}");
 }
 
 static bool keep_none(void *ctx, const char *name)
@@ -433,8 +464,8 @@ static void remove_store(void)
     static const char *const folders[] = {"/spool", "/work", "/symbols", "/objects", "/maps", ""};
     char path[sizeof(rig_folder) + 16];
     struct error err;
-    blob_store_sweep_spool(rig_blobs, keep_none, NULL, &err);
-    blob_store_close(rig_blobs);
+    blob_store_sweep_spool(rig.services.blobs, keep_none, NULL, &err);
+    blob_store_close(rig.services.blobs);
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
         snprintf(path, sizeof(path), "%s%s", rig_folder, folders[i]);
         rmdir(path);
@@ -445,14 +476,13 @@ static void open_store(void)
 {
     struct error err;
     REQUIRE(mkdtemp(rig_folder));
-    REQUIRE(blob_store_open(rig_folder, &rig_blobs, &err) == ERR_OK);
+    REQUIRE(blob_store_open(rig_folder, &rig.services.blobs, &err) == ERR_OK);
     atexit(remove_store);
 }
 
-static void rig_start(void)
+/* What a request may leave behind in memory; taught what the daemon learns at its start. */
+static void rig_open(void)
 {
-    static const struct storage_options storage = {
-        .backend = "memory", .retry_days = 3, .daily_values = 1000, .migrate = true};
     static const struct http_options options = {.timeout_s = 3600,
                                                 .uploads = 8,
                                                 .body_bytes = 65536,
@@ -462,53 +492,97 @@ static void rig_start(void)
                                                 .trusted_proxies = "127.0.0.0/8"};
     static const struct http_io io = {ignore_connection, ignore_connection};
     struct services *s = &rig.services;
-    struct rules *rules = NULL;
     struct error err;
-    if (!rig_blobs)
-        open_store();
-    s->blobs = rig_blobs;
-    s->ingest_limits = &INGEST_LIMITS_DEFAULT;
     s->metrics = metrics_new();
     s->layouts = layouts_new(100);
     s->piece_locks = piece_locks_new();
     s->stats = stats_memo_new();
     s->admission = admission_new(&(struct admission_options){.apps = 100});
-    s->open_uploads = 3;
-    s->open_upload_bytes = (uint64_t)1 << 20;
-    REQUIRE(read_rules(NULL, &rules, &err) == ERR_OK);
-    s->rules = live_rules_new(rules, read_rules, hear_of_rules, NULL);
-    s->index_cache = index_cache_new((struct index_locator){.locate = locate_nothing}, 4, 100);
-    REQUIRE(storage_open(&storage, &s->storage, &err) == ERR_OK);
-    REQUIRE(storage_reader_open(s->storage, &rig.reader, &err) == ERR_OK);
-    rig.symbolizer = symbolizer_new(s->index_cache, 100);
-    arena_init(&rig.arena, (size_t)64 << 20);
-    make_token(RIG_TOKEN, SCOPE_ADMIN, NULL);
-    make_token(RIG_BOUND, SCOPE_READ | SCOPE_INGEST, "com.example.other");
+    const struct stored_state_taker taker = {
+        .blobs = s->blobs, .layouts = s->layouts, .layout_count = 100, .admission = s->admission};
+    REQUIRE(stored_state_load(s->storage, &taker, &err) == ERR_OK);
     REQUIRE(http_door_new(&options, s, &io, &rig.door, &err) == ERR_OK);
-    rig_fill();
     rig.changed = false;
 }
 
-static void rig_stop(void)
+static void rig_close(void)
 {
     struct services *s = &rig.services;
-    struct error err;
-    REQUIRE(blob_store_sweep_spool(s->blobs, keep_none, NULL, &err) == ERR_OK);
     http_door_close(rig.door);
     http_door_close_readers(rig.door);
     http_door_unref(rig.door);
-    symbolizer_free(rig.symbolizer);
-    storage_reader_close(rig.reader);
-    storage_close(s->storage);
-    index_cache_free(s->index_cache);
-    live_rules_free(s->rules);
     admission_free(s->admission);
     stats_memo_free(s->stats);
     piece_locks_free(s->piece_locks);
     layouts_free(s->layouts);
     metrics_free(s->metrics);
-    arena_done(&rig.arena);
-    memset(&rig, 0, sizeof(rig));
+}
+
+/* What is written from now on has its texts in an arena of its own. */
+static void keep_filled(void)
+{
+    struct mem_storage *m = (struct mem_storage *)rig.services.storage;
+    rig.filled = mem_state_copy(m->published);
+    REQUIRE(rig.filled);
+    rig.filled_texts = m->arena;
+    arena_init(&m->arena, m->arena.limit);
+}
+
+static void restore_spool(void)
+{
+    char path[sizeof(rig_folder) + 256];
+    for (size_t i = 0; i < rig.filled->opens_count; i++) {
+        const char *name = rig.filled->opens[i].row.spool_file;
+        REQUIRE(blob_store_spool_path(rig.services.blobs, name, path, sizeof(path)));
+        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        REQUIRE(fd >= 0);
+        close(fd);
+    }
+}
+
+static void restore_filled(void)
+{
+    struct mem_storage *m = (struct mem_storage *)rig.services.storage;
+    mem_state_free(m->work);
+    mem_state_free(m->published);
+    arena_done(&m->arena);
+    m->work = mem_state_copy(rig.filled);
+    m->published = mem_state_copy(rig.filled);
+    REQUIRE(m->work && m->published);
+    restore_spool();
+}
+
+static void rig_restart(void)
+{
+    rig_close();
+    restore_filled();
+    rig_open();
+}
+
+static void rig_start(void)
+{
+    static const struct storage_options storage = {
+        .backend = "memory", .retry_days = 3, .daily_values = 1000, .migrate = true};
+    struct services *s = &rig.services;
+    struct rules *rules = NULL;
+    struct error err;
+    open_store();
+    s->ingest_limits = &INGEST_LIMITS_DEFAULT;
+    s->open_uploads = 3;
+    s->open_upload_bytes = (uint64_t)1 << 20;
+    REQUIRE(read_rules(NULL, &rules, &err) == ERR_OK);
+    s->rules = live_rules_new(rules, read_rules, hear_of_rules, NULL);
+    s->index_cache = index_cache_new((struct index_locator){.locate = locate_nothing}, 4, 100);
+    rig.symbolizer = symbolizer_new(s->index_cache, 100);
+    REQUIRE(storage_open(&storage, &s->storage, &err) == ERR_OK);
+    REQUIRE(storage_reader_open(s->storage, &rig.reader, &err) == ERR_OK);
+    arena_init(&rig.arena, (size_t)64 << 20);
+    make_token(RIG_TOKEN, SCOPE_ADMIN, NULL);
+    make_token(RIG_BOUND, SCOPE_READ | SCOPE_INGEST, "com.example.other");
+    rig_open();
+    rig_fill();
+    keep_filled();
+    rig_restart();
 }
 
 #endif

@@ -16,7 +16,7 @@ FUZZ_SANITIZE := address,undefined
 .PHONY: fuzz
 fuzz:
 	$(Q)docker/install-packages build fuzz
-	$(Q)$(MAKE) --no-print-directory fuzz-run BUILD=build-fuzz CFLAGS='-O1 -g -fno-omit-frame-pointer' \
+	$(Q)$(MAKE) --no-print-directory fuzz-run BUILD=build-fuzz CFLAGS='-O2 -g -fno-omit-frame-pointer' \
 	    CC="$$(command -v clang-14 || command -v clang-19 || command -v clang)" \
 	    CFLAGS_EXTRA='-Wno-error -fsanitize=fuzzer-no-link,$(FUZZ_SANITIZE) -fno-sanitize-recover=all' \
 	    LDFLAGS_EXTRA='-fsanitize=fuzzer,$(FUZZ_SANITIZE)'

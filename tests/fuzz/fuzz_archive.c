@@ -14,6 +14,7 @@
 #include "tests/fuzz/fuzz.h"
 
 static int sink = -1;
+static locale_t held; /* or each run would map the locale's file anew */
 
 static int open_sink(void *ctx, const char *member, struct error *err)
 {
@@ -52,6 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (fd < 0) {
         fd = memfd_create("upload", MFD_CLOEXEC);
         sink = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        held = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
         snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     }
     REQUIRE(pwrite(fd, data, size, 0) == (ssize_t)size && ftruncate(fd, (off_t)size) == 0);

@@ -115,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         rig_ask(&q, check);
         if (rig.changed)
-            rig_stop();
+            rig_restart();
     }
     free(copy);
     return 0;
