@@ -23,6 +23,7 @@ WHERE indexed = 1 AND current = 0 AND EXISTS (
     SELECT 1 FROM uploads u WHERE u.id = slices.upload_id AND u.bound = 1 AND u.bundle_id <> (
         SELECT f.bundle_id FROM slices y JOIN uploads f ON f.id = y.upload_id
         WHERE y.uuid = slices.uuid ORDER BY y.id LIMIT 1));
-UPDATE uploads SET bound = 0 WHERE state <> 0;
+-- Those that wait, or were being indexed when the daemon went down, are indexed from now on.
+UPDATE uploads SET bound = 0 WHERE state > 1;
 
 PRAGMA user_version = 18;

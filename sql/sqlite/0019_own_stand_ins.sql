@@ -15,6 +15,8 @@ DROP TABLE stand_ins;
 ALTER TABLE stand_ins_of RENAME TO stand_ins;
 CREATE INDEX stand_ins_used ON stand_ins (stand_in);
 
+-- Who opened those that are open is not known. A bound token goes on with none of them, but begins
+-- anew; one that an unbound token ends serves all, as what it ends has to.
 ALTER TABLE open_uploads ADD COLUMN bound INTEGER NOT NULL DEFAULT 0;
 
 PRAGMA user_version = 19;

@@ -356,9 +356,23 @@ START_TEST(symbols_of_an_older_file_serve_all)
     const uint32_t image[] = {1};
     const struct uuid uuid = suite_uuid(1);
     struct slice_row *rows;
+    struct upload_row row;
     struct suite s;
     size_t count;
+    uint64_t cut_off[2];
     suite_open(&s, "sqlite");
+    for (uint32_t i = 0; i < 2; i++) { /* one waits, one was begun with */
+        struct write_op *up = suite_upload(10 + i, SUITE_NOW);
+        up->u.upload.bundle_id = "com.a";
+        up->u.upload.bound = true;
+        suite_apply_keep(&s, up);
+        cut_off[i] = up->u.upload.id;
+        write_op_free(up);
+        struct write_op *op = write_op_new(WRITE_UPLOAD_STATE, 4096);
+        op->u.upload_state = (struct op_upload_state){.id = cut_off[i],
+                                                      .state = i ? UPLOAD_INDEXING : UPLOAD_QUEUED};
+        suite_apply(&s, op);
+    }
     for (uint32_t i = 0; i < 3; i++) {
         struct write_op *up = suite_upload(i, SUITE_NOW);
         up->u.upload.bundle_id = apps[i];
@@ -379,6 +393,10 @@ START_TEST(symbols_of_an_older_file_serve_all)
         ck_assert(!rows[i].bound && rows[i].indexed == !others && rows[i].lost == others);
     }
     ck_assert(rows[0].current);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(read_upload(s.reader, cut_off[i], &s.arena, &row, &err), ERR_OK);
+        ck_assert_msg(row.bound, "%zu", i);
+    }
     suite_close(&s);
 }
 END_TEST
