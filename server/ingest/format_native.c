@@ -422,7 +422,9 @@ static enum err read_object(struct intake *in, json_t *o, const char *at, uint32
     struct batch b = {.object = o, .app = fields_get(o, "app"), .device = fields_get(o, "device")};
     json_t *reports = json_is_object(o) ? fields_get(o, "reports") : NULL;
     fields_init(&b.broken, in->arena);
-    if (!json_is_object(o) || (reports && !json_is_array(reports)) || (!reports && !is_report(o)))
+    if (reports && !json_is_array(reports))
+        return error_set(err, ERR_INVALID, "%s%s`reports` is no array", at, *at ? ": " : "");
+    if (!json_is_object(o) || (!reports && !is_report(o)))
         return error_set(err, ERR_INVALID,
                          "%s%sneither a batch (an object with `reports`) nor a report (one with "
                          "`stack`, `samples` or `threads`)",

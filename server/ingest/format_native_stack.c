@@ -23,6 +23,13 @@ static bool keep_text(struct intake *in, struct fields *f, const char *s, const 
     return !s || *ret || no_memory(in, f);
 }
 
+static bool refuse_many(struct fields *f, const char *what, size_t max, const char *at)
+{
+    char reason[64];
+    snprintf(reason, sizeof(reason), "too many %s: %zu at most", what, max);
+    return fields_refuse(f, reason, "%s", at);
+}
+
 /* Empty and missing are nil; anything else has to be a UUID. */
 static bool read_uuid(struct fields *f, json_t *object, const char *at, struct uuid *ret)
 {
@@ -189,7 +196,7 @@ bool native_samples(struct intake *in, struct fields *f, json_t *array, int64_t 
 {
     size_t n = json_array_size(array);
     if (n > in->limits->samples)
-        return fields_refuse(f, "too many samples", "%s", "samples");
+        return refuse_many(f, "samples", in->limits->samples, "samples");
     struct report_sample *samples = arena_array(in->arena, n ? n : 1, sizeof(*samples));
     if (!samples)
         return no_memory(in, f);
@@ -247,7 +254,7 @@ bool native_threads(struct intake *in, struct fields *f, json_t *array, bool out
 {
     size_t n = json_array_size(array);
     if (n > in->limits->threads)
-        return fields_refuse(f, "too many threads", "%s", "threads");
+        return refuse_many(f, "threads", in->limits->threads, "threads");
     struct report_thread *threads = arena_array(in->arena, n ? n : 1, sizeof(*threads));
     if (!threads)
         return no_memory(in, f);
@@ -314,7 +321,7 @@ bool native_images(struct intake *in, struct fields *f, json_t *array, const cha
         return fields_refuse(f, "not an array", "%s", at);
     size_t n = json_array_size(array);
     if (n > in->limits->images)
-        return fields_refuse(f, "too many images", "%s", at);
+        return refuse_many(f, "images", in->limits->images, at);
     struct image_entry *entries = arena_array(in->arena, n ? n : 1, sizeof(*entries));
     if (!entries)
         return no_memory(in, f);

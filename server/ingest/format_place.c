@@ -94,6 +94,9 @@ bool place_read(struct intake *in, struct fields *f, json_t *entry, json_t *batc
         return fields_refuse(f, "the token is bound to another app", "%s", "bundle_id");
     if (!bundle)
         bundle = bound;
+    json_t *app = fields_get(fields_get(entry, "app") ? entry : batch, "app");
+    if ((!bundle || !*bundle) && app && !json_is_object(app))
+        return fields_refuse(f, "not an object with a `bundle_id`", "%s", "app");
     if (!bundle || !*bundle)
         return fields_refuse(f, "no app is named", "%s", "bundle_id");
     const struct {

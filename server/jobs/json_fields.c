@@ -42,7 +42,16 @@ static bool refuse_length(struct fields *f, size_t max, const char *at, const ch
 static bool refuse_range(struct fields *f, double min, double max, const char *at, const char *key)
 {
     char reason[96];
-    snprintf(reason, sizeof(reason), "out of range: from %.15g to %.15g", min, max);
+    snprintf(reason, sizeof(reason), "out of range: from %g to %g", min, max);
+    return refuse_at(f, reason, at, key);
+}
+
+static bool refuse_whole_range(struct fields *f, int64_t min, int64_t max, const char *at,
+                               const char *key)
+{
+    char reason[96];
+    snprintf(reason, sizeof(reason), "out of range: from %lld to %lld", (long long)min,
+             (long long)max);
     return refuse_at(f, reason, at, key);
 }
 
@@ -164,11 +173,13 @@ bool fields_rounded(struct fields *f, json_t *object, const char *at, const char
     if (json_is_integer(v)) {
         int64_t i = json_integer_value(v);
         if (i < min || i > max)
-            return refuse_range(f, (double)min, (double)max, at, key);
+            return refuse_whole_range(f, min, max, at, key);
         *ret = i;
         return true;
     }
-    double d;
+    double d = json_number_value(v);
+    if (json_is_real(v) && !(d >= (double)min && d <= (double)max))
+        return refuse_whole_range(f, min, max, at, key);
     if (!fields_number(f, object, at, key, (double)min, (double)max, &d))
         return false;
     *ret = (int64_t)llround(d);
@@ -197,7 +208,7 @@ bool fields_int(struct fields *f, json_t *object, const char *at, const char *ke
     if (!json_whole(v, &i))
         return refuse_at(f, "not a whole number", at, key);
     if (i < min || i > max)
-        return refuse_range(f, (double)min, (double)max, at, key);
+        return refuse_whole_range(f, min, max, at, key);
     *ret = i;
     return true;
 }

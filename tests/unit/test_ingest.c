@@ -140,6 +140,10 @@ START_TEST(one_bad_report_is_refused_alone)
         {"{\"id\":\"x\"}", "reports[1].stack", "no stack"},
         {"{\"id\":\"x\",\"stack\":[1],\"duration_ms\":-5}", "reports[1].duration_ms",
          "out of range: from 0 to 604800000"},
+        {"{\"id\":\"x\",\"stack\":[1],\"duration_ms\":1e30}", "reports[1].duration_ms",
+         "out of range: from 0 to 604800000"},
+        {"{\"id\":\"x\",\"threads\":[{\"stack\":[1],\"tid\":-1}]}", "reports[1].threads[0].tid",
+         "out of range: from 0 to 9223372036854775807"},
         {"{\"id\":\"x\",\"stack\":[1],\"duration_ms\":\"5\"}", "reports[1].duration_ms",
          "not a number"},
         {"{\"id\":\"x\",\"stack\":[1],\"kind\":\"nap\"}", "reports[1].kind",
@@ -241,6 +245,21 @@ START_TEST(all_refused_is_no_error)
     ck_assert_ptr_null(result.op);
     ck_assert_uint_eq(result.rejected_count, 1);
     ck_assert_str_eq(result.rejected[0].reason, "no app is named");
+    ingest_result_done(&result);
+}
+END_TEST
+
+START_TEST(shapes_that_are_none_are_named)
+{
+    ck_assert_int_eq(take("{\"app\":\"com.example.shop\",\"reports\":[{\"stack\":[1]}]}"), ERR_OK);
+    ck_assert_str_eq(result.rejected[0].path, "reports[0].app");
+    ck_assert_str_eq(result.rejected[0].reason, "not an object with a `bundle_id`");
+    ingest_result_done(&result);
+    ck_assert_int_eq(take("{" APP ",\"reports\":{\"stack\":[1]}}"), ERR_INVALID);
+    ck_assert_str_eq(err.text, "`reports` is no array");
+    /* A flat report may call its app what it likes. */
+    ck_assert_int_eq(take("{" APP ",\"app\":\"Shop\",\"stack\":[1]}"), ERR_OK);
+    ck_assert_uint_eq(result.reports, 1);
     ingest_result_done(&result);
 }
 END_TEST
@@ -794,12 +813,12 @@ END_TEST
 
 UNIT_MAIN("ingest", batch_object, flat_report_as_documented, one_bad_report_is_refused_alone,
           ndjson_lines_fail_alone, bodies_that_are_no_batch, media_types_that_are_mixed_up,
-          all_refused_is_no_error, bound_token_takes_no_other_app, device_clock,
-          equal_stacks_are_folded, outermost_first_is_turned, stalled_thread_is_the_stack,
-          longest_stage_of_samples_is_the_culprit, slide_group_is_that_of_each_report_s_os,
-          slide_alone_gives_the_same_stack, each_app_places_by_its_own_word, image_sets,
-          two_lists_of_one_name_in_a_body, each_image_set_is_remembered,
-          empty_stacks_count_without_one, skipped_stacks_and_frame_drops,
-          what_must_not_be_stored_is_dropped, uuids_that_are_none_are_told, content_id_is_stable,
-          apps_are_kept_apart, deep_stacks_are_cut_at_the_outer_end, memory_is_capped,
-          what_fails_takes_no_quota)
+          all_refused_is_no_error, shapes_that_are_none_are_named, bound_token_takes_no_other_app,
+          device_clock, equal_stacks_are_folded, outermost_first_is_turned,
+          stalled_thread_is_the_stack, longest_stage_of_samples_is_the_culprit,
+          slide_group_is_that_of_each_report_s_os, slide_alone_gives_the_same_stack,
+          each_app_places_by_its_own_word, image_sets, two_lists_of_one_name_in_a_body,
+          each_image_set_is_remembered, empty_stacks_count_without_one,
+          skipped_stacks_and_frame_drops, what_must_not_be_stored_is_dropped,
+          uuids_that_are_none_are_told, content_id_is_stable, apps_are_kept_apart,
+          deep_stacks_are_cut_at_the_outer_end, memory_is_capped, what_fails_takes_no_quota)
