@@ -182,6 +182,7 @@ START_TEST(only_who_took_ids_makes_them_read_anew)
     struct write_op *op = suite_batch(SUITE_APP, &(struct suite_report){.id = "bad"}, 1);
     op->u.batches.items[0].reports[0].kind = REPORT_KINDS;
     ck_assert_int_ne(suite_try(&s, op, &err), ERR_OK);
+    write_op_free(op);
     ck_assert(q->ids.known);
     suite_close(&s);
 }
