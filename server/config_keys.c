@@ -116,7 +116,7 @@ static const struct config_key KEYS[] = {
     NUMBER(symbols, layouts, "65536", 16, 10000000, "Images whose place is remembered."),
     NUMBER(symbols, frame_cache, "32768", 16, 10000000, "Frames cached by each thread."),
     NUMBER(symbols, resolver_workers, "0", 0, 256, "Threads that symbolicate; 0: one a core."),
-    NUMBER(symbols, resolver_page, "1024", 1, 100000, "Stacks symbolicated at a time."),
+    NUMBER(symbols, resolver_page, "2048", 1, 100000, "Stacks symbolicated at a time."),
     NUMBER(symbols, give_up_hours, "24", 1, 87600,
            "Cluster without an image's symbol file after so many hours."),
     BOOL(symbols, approximate, "no",

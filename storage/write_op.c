@@ -135,8 +135,31 @@ struct write_op *write_op_new(enum write_op_kind kind, size_t arena_limit)
 
 void write_op_free(struct write_op *op)
 {
-    if (op)
+    while (op) {
+        struct write_op *next = op->parts;
         arena_free(op->arena);
+        op = next;
+    }
+}
+
+bool write_op_join(struct write_op *op, struct write_op *other)
+{
+    struct op_resolutions *a = &op->u.resolutions;
+    const struct op_resolutions *b = &other->u.resolutions;
+    struct op_resolution *items = arena_array(op->arena, a->count + b->count, sizeof(*items));
+    struct write_op *last = op;
+    if (!items)
+        return false;
+    if (a->count > 0)
+        memcpy(items, a->items, a->count * sizeof(*items));
+    if (b->count > 0)
+        memcpy(items + a->count, b->items, b->count * sizeof(*items));
+    a->items = items;
+    a->count += b->count;
+    while (last->parts)
+        last = last->parts;
+    last->parts = other;
+    return true;
 }
 
 bool op_image_set_changes(const struct op_batch *b, const void *stored, size_t stored_len,

@@ -357,7 +357,8 @@ struct write_op {
      * again. Must be quick. */
     void (*done)(struct write_op *op, enum err rc, const struct error *err);
     void *user;
-    enum err rc; /* while a group is open: how applying this op went */
+    struct write_op *parts; /* freed with it: what it points to lives in their arenas, too */
+    enum err rc;            /* while a group is open: how applying this op went */
     struct error error;
     union {
         struct {
@@ -401,6 +402,9 @@ struct write_op {
 
 /* An op in an arena of its own with that limit; NULL without memory. */
 struct write_op *write_op_new(enum write_op_kind kind, size_t arena_limit);
+/* Puts the resolutions of `other`, which is part of `op` from then on, behind its own. False without
+ * memory: both are as they were. */
+bool write_op_join(struct write_op *op, struct write_op *other);
 void write_op_free(struct write_op *op);
 
 #endif

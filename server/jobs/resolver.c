@@ -2,8 +2,8 @@
  * DESIGN
  *
  * What. The database is the queue: stacks marked pending. One thread makes passes over them: it
- * reads a page, its workers symbolize and compute cluster keys, the answers go to the writer as
- * resolution ops, and the next page is read while the writer applies them. A pass ends at the last
+ * reads a page, its workers symbolize and compute cluster keys, the answers go to the writer as a
+ * resolution op, and the next page is read while the writer applies them. A pass ends at the last
  * page, when all its ops are answered. Then the thread sleeps until it is rung.
  *
  * Who calls. resolver_ring(): the writer's bell after a commit that left stacks pending. Any thread.
@@ -50,7 +50,8 @@
 #include "storage/read_stand_ins.h"
 #include "storage/storage_read.h"
 
-#define PIECE_MAX      1024 /* stacks of one op */
+#define PIECE_MAX      1024 /* stacks that a worker takes at a time */
+#define OP_MAX         4096 /* stacks of one op: as long others wait for the writer */
 #define PAGE_ARENA     ((size_t)512 * 1024 * 1024)
 #define LATE_MAX       4096
 #define RETRY_MS       1000 /* after a failed read or commit */
@@ -71,7 +72,7 @@ struct resolver {
     struct resolver_worker **workers;
     struct arena *page_arena;
     struct resolver_piece *pieces;
-    size_t piece_max, piece_stacks;
+    size_t piece_stacks;
     uint64_t *suspects; /* stacks that were late in the pass before; the thread's own */
     size_t suspect_count;
 
@@ -243,6 +244,28 @@ static void count_frames(struct resolver *r)
     metrics_set(r->metrics, METRIC_FRAME_CACHE_HITS, hits);
 }
 
+static bool fits(const struct write_op *op, const struct write_op *piece)
+{
+    return op->u.resolutions.count + piece->u.resolutions.count <= OP_MAX;
+}
+
+/* A page is one op, so that the sums of its clusters are written once; what does not fit is another. */
+static void submit_pieces(struct resolver *r, size_t count)
+{
+    struct write_op *op = NULL;
+    for (size_t i = 0; i < count; i++) {
+        struct write_op *piece = r->pieces[i].op;
+        r->pieces[i].op = NULL;
+        if (op && piece && fits(op, piece) && write_op_join(op, piece))
+            continue;
+        if (op)
+            submit(r, op);
+        op = piece;
+    }
+    if (op)
+        submit(r, op);
+}
+
 /* Returns whether something was left out. */
 static bool resolve_page(struct resolver *r, const struct pending_stack *stacks, size_t count)
 {
@@ -255,20 +278,20 @@ static bool resolve_page(struct resolver *r, const struct pending_stack *stacks,
                                                .count = left < most ? left : most};
     }
     parallel_run(r->parallel, pieces, resolve_piece, r);
-    /* One page with the writer while the next one is read and symbolized, not more. */
-    wait_under_way(r, r->piece_max);
     for (size_t i = 0; i < pieces; i++) {
         struct resolver_piece *piece = &r->pieces[i];
         incomplete = incomplete || piece->incomplete || !piece->op;
         starved = starved || piece->starved || !piece->op;
         if (piece->op && piece->op->u.resolutions.count > 0) {
             vet_piece(r, piece);
-            submit(r, piece->op);
         } else {
             write_op_free(piece->op);
+            piece->op = NULL;
         }
-        piece->op = NULL;
     }
+    /* One page with the writer while the next one is read and symbolized, not more. */
+    wait_under_way(r, 1);
+    submit_pieces(r, pieces);
     count_frames(r);
     if (starved) {
         log_warn("stacks wait for memory", "page=%zu", count);
@@ -418,12 +441,12 @@ static void *run(void *arg)
 
 static enum err make_parts(struct resolver *r, struct storage *storage, struct error *err)
 {
-    /* A page is a piece for each worker, so that few ops write the same clusters. */
+    /* A page is a piece for each worker, or some. */
     r->piece_stacks = (r->options.page + r->options.workers - 1) / r->options.workers;
     r->piece_stacks = r->piece_stacks < PIECE_MAX ? r->piece_stacks : PIECE_MAX;
-    r->piece_max = (r->options.page + r->piece_stacks - 1) / r->piece_stacks;
+    const size_t pieces = (r->options.page + r->piece_stacks - 1) / r->piece_stacks;
     r->page_arena = arena_new(PAGE_ARENA);
-    r->pieces = calloc(r->piece_max, sizeof(r->pieces[0]));
+    r->pieces = calloc(pieces, sizeof(r->pieces[0]));
     r->workers = calloc(r->options.workers, sizeof(r->workers[0]));
     r->suspects = calloc(LATE_MAX, sizeof(r->suspects[0]));
     r->late = calloc(LATE_MAX, sizeof(r->late[0]));

@@ -27,7 +27,7 @@ struct resolver;
 
 struct resolver_options {
     size_t workers;
-    size_t page; /* stacks a page, 1024 */
+    size_t page; /* stacks a page, 2048 */
     size_t frame_cache_entries;
 };
 
