@@ -97,6 +97,8 @@ struct resolved_frame {
     uint64_t offset;
     const struct frame *frames; /* innermost first */
     size_t frame_count;         /* 0 when nothing is known; 1 for a device's name */
+    /* Where it is the same, in this process, so are the frames, whoever asked; 0: it says nothing. */
+    uint64_t frames_id;
 };
 
 struct resolved_stack {

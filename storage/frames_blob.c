@@ -84,21 +84,26 @@ static enum err put_frames(const struct resolved_frame *r, frames_name_id *name_
     return rc;
 }
 
+void frames_memo_begin(struct frames_memo *m)
+{
+    memset(m->images, 0, sizeof(m->images));
+}
+
 /* What an index says is the same for every stack. */
 static enum err put_known_frames(const struct resolved_frame *r, struct frames_memo *memo,
                                  frames_name_id *name_id, void *ctx, struct buf *out,
                                  struct error *err)
 {
-    const size_t at = ((uintptr_t)r->frames >> 4) * 0x9e3779b1u % FRAMES_MEMO;
+    const size_t at = r->frames_id % FRAMES_MEMO;
     const size_t before = out->len;
-    if (memo->frames[at] == r->frames) {
+    if (memo->coded[at].id == r->frames_id) {
         buf_put(out, memo->coded[at].bytes, memo->coded[at].len);
         return ERR_OK;
     }
     enum err rc = put_frames(r, name_id, ctx, out, err);
     if (rc || out->failed || out->len - before > FRAMES_MEMO_BYTES)
         return rc;
-    memo->frames[at] = r->frames;
+    memo->coded[at].id = r->frames_id;
     memo->coded[at].len = (uint8_t)(out->len - before);
     memcpy(memo->coded[at].bytes, out->data + before, out->len - before);
     return ERR_OK;
@@ -145,7 +150,7 @@ static enum err put_raw_frame(const struct resolved_frame *r, struct encoder *e,
     if (r->has_function_offset)
         buf_uleb(out, r->function_offset);
     buf_uleb(out, r->frame_count);
-    if (e->memo && r->status == FRAME_RESOLVED && r->frame_count > 0)
+    if (e->memo && r->frames_id && r->status == FRAME_RESOLVED)
         return put_known_frames(r, e->memo, e->name_id, e->ctx, out, err);
     return put_frames(r, e->name_id, e->ctx, out, err);
 }

@@ -24,10 +24,9 @@ typedef enum err frames_name_id(void *ctx, const char *name, int64_t *ret, struc
 /* The name of a number, in an arena of the caller; never NULL on ERR_OK. */
 typedef enum err frames_name_text(void *ctx, int64_t id, const char **ret, struct error *err);
 
-/* What frames were encoded to, by where they lie: the stacks of one op share them; and numbers of
- * names of images. All zeros: empty. While it is in use frames and names do not change, nor do their
- * addresses become those of others. */
-#define FRAMES_MEMO        8192
+/* What frames were encoded to, by their ids, and numbers of names of images. All zeros: empty. It is good
+ * for as long as names keep their numbers. */
+#define FRAMES_MEMO        16384 /* ids are counted on: those of the last ones */
 #define FRAMES_MEMO_BYTES  23
 #define FRAMES_MEMO_IMAGES 64
 struct frames_memo {
@@ -35,12 +34,14 @@ struct frames_memo {
         const char *text; /* NULL: none yet */
         int64_t id;
     } images[FRAMES_MEMO_IMAGES];
-    const struct frame *frames[FRAMES_MEMO];
     struct {
+        uint64_t id;
         uint8_t len;
         uint8_t bytes[FRAMES_MEMO_BYTES];
     } coded[FRAMES_MEMO];
 };
+/* Texts of images lie elsewhere from now on. */
+void frames_memo_begin(struct frames_memo *m);
 
 /* `memo` NULL: without. */
 enum err frames_blob_encode(const struct resolved_stack *s, frames_name_id *name_id, void *ctx,

@@ -41,6 +41,7 @@ static void sqlite_close(struct storage *base)
     if (s->group_fold)
         fold_done(s->group_fold);
     free(s->group_fold);
+    free(s->frames);
     arena_done(&s->fold_arena);
     arena_done(&s->resolved.arena);
     arena_done(&s->scratch);
@@ -59,7 +60,8 @@ static enum err init_memory(struct sqlite_storage *s, const struct storage_optio
     s->group_fold = calloc(1, sizeof(*s->group_fold));
     if (s->group_fold)
         fold_init(s->group_fold, &s->fold_arena);
-    if (!s->path || !s->group_fold || !id_cache_init(&s->values, VALUES_MAX, seed) ||
+    s->frames = calloc(1, sizeof(*s->frames));
+    if (!s->path || !s->group_fold || !s->frames || !id_cache_init(&s->values, VALUES_MAX, seed) ||
         !id_cache_init(&s->names, NAMES_MAX, seed))
         return error_set(err, ERR_NO_MEMORY, "no memory for the storage");
     s->conn_options = (struct sql_conn_options){s->path, true, o->busy_ms, &s->health};

@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "storage/frames_blob.h"
 #include "storage/id_cache.h"
 #include "storage/id_days.h"
 #include "storage/new_ids.h"
@@ -82,6 +83,7 @@ struct sqlite_storage {
     struct buf blob; /* for encoding, one value at a time */
     struct id_cache values;
     struct id_cache names;
+    struct frames_memo *frames;      /* numbers of `names` */
     struct resolved_set resolved;    /* sqlite_life.h */
     int64_t next_report, next_stack; /* written to `sequences` at commit */
     int64_t stored_report, stored_stack;

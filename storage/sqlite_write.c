@@ -104,6 +104,7 @@ static void forget_ids(struct sqlite_storage *s)
 {
     id_cache_clear(&s->values);
     id_cache_clear(&s->names);
+    memset(s->frames, 0, sizeof(*s->frames));
     s->resolved.known = false;
     sqlite_seen_forget(s);
 }

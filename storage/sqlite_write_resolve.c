@@ -23,7 +23,6 @@ struct op_state {
     struct looked_up images;
     struct cluster_memo clusters;
     struct moves moves;
-    struct frames_memo *frames;
     int64_t *left; /* clusters that stacks left */
     size_t left_count;
     int64_t wanted_from, wanted;  /* between them no stack has samples or threads */
@@ -36,9 +35,8 @@ static enum err op_state_init(struct op_state *o, struct sqlite_storage *s, size
     memset(o, 0, sizeof(*o));
     moves_init(&o->moves, &s->scratch);
     o->left = arena_array(&s->scratch, stacks + 1, sizeof(*o->left));
-    o->frames = arena_array(&s->scratch, 1, sizeof(*o->frames));
-    return o->left && o->frames ? ERR_OK
-                                : error_set(err, ERR_NO_MEMORY, "no memory for resolutions");
+    frames_memo_begin(s->frames);
+    return o->left ? ERR_OK : error_set(err, ERR_NO_MEMORY, "no memory for resolutions");
 }
 
 static void note_left(struct op_state *o, int64_t cluster_id)
@@ -200,11 +198,11 @@ static enum err name_id(void *ctx, const char *name, int64_t *ret, struct error 
     return sqlite_name(ctx, name, ret, err);
 }
 
-static enum err store_frames(struct sqlite_storage *s, struct op_state *o,
-                             const struct op_resolution *r, struct error *err)
+static enum err store_frames(struct sqlite_storage *s, const struct op_resolution *r,
+                             struct error *err)
 {
     buf_clear(&s->blob);
-    enum err rc = frames_blob_encode(r->stack, name_id, s, o->frames, &s->blob, err);
+    enum err rc = frames_blob_encode(r->stack, name_id, s, s->frames, &s->blob, err);
     if (rc)
         return rc;
     return sql_run(&s->conn, SQL_STACK_DATA_RESOLVE, err, sql_int((int64_t)r->stack_id),
@@ -279,7 +277,7 @@ static enum err resolve(struct sqlite_storage *s, struct op_resolution *r, struc
     if (!rc)
         rc = replace_missing(s, r, &facts, err);
     if (!rc)
-        rc = store_frames(s, state, r, err);
+        rc = store_frames(s, r, err);
     if (!rc)
         rc = set_resolved(s, r, &cluster, err);
     if (!rc)
@@ -307,12 +305,11 @@ enum err sqlite_write_resolutions(struct sqlite_storage *s, struct write_op *op,
 /* --- keys of resolved stacks ----------------------------------------------------------------- */
 
 /* What the rules of now say of the frames, where that is not what they said before. */
-static enum err replace_frames(struct sqlite_storage *s, struct op_state *o,
-                               const struct op_resolution *r, const struct cluster_found *cluster,
-                               struct error *err)
+static enum err replace_frames(struct sqlite_storage *s, const struct op_resolution *r,
+                               const struct cluster_found *cluster, struct error *err)
 {
     buf_clear(&s->blob);
-    enum err rc = frames_blob_encode(r->stack, name_id, s, o->frames, &s->blob, err);
+    enum err rc = frames_blob_encode(r->stack, name_id, s, s->frames, &s->blob, err);
     if (!rc)
         rc = sql_run(&s->conn, SQL_STACK_FRAMES, err, sql_int((int64_t)r->stack_id),
                      sql_blob(s->blob.data, s->blob.len));
@@ -341,7 +338,7 @@ static enum err rekey(struct sqlite_storage *s, struct op_rekey *o, struct op_re
         rc = sql_run(&s->conn, SQL_STACK_VARIANT, err, sql_int((int64_t)r->stack_id),
                      sql_blob(r->variant, sizeof(r->variant)));
     if (!rc && r->stack)
-        rc = replace_frames(s, state, r, &cluster, err);
+        rc = replace_frames(s, r, &cluster, err);
     if (!rc)
         rc = move(s, state, r, &facts, cluster.id, o->now_ms, err);
     if (rc)

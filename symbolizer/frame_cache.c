@@ -1,9 +1,12 @@
 #include "symbolizer/frame_cache.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NIL UINT32_MAX
+
+static _Atomic uint64_t last_id;
 
 /* Nodes are numbered, not pointed to: half the memory, and one allocation. Their order of age
  * stands apart, because a hit touches three places of it and only one node. */
@@ -193,16 +196,18 @@ static void fill_block(struct frame_block *b, size_t size, const struct frame *f
     }
 }
 
-bool frame_cache_put(struct frame_cache *c, uint64_t generation, uint64_t address,
-                     const struct frame *frames, size_t count)
+const struct frame_block *frame_cache_put(struct frame_cache *c, uint64_t generation,
+                                          uint64_t address, const struct frame *frames,
+                                          size_t count)
 {
     size_t size = block_size(frames, count);
     if (size > c->bytes_max)
-        return false;
+        return NULL;
     struct frame_block *b = malloc(size);
     if (!b)
-        return false;
+        return NULL;
     fill_block(b, size, frames, count);
+    b->id = 1 + atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed);
     while (c->count == c->capacity || (c->count > 0 && size > c->bytes_max - c->bytes))
         drop_oldest(c);
     uint32_t i = take_node(c);
@@ -213,7 +218,7 @@ bool frame_cache_put(struct frame_cache *c, uint64_t generation, uint64_t addres
     link_newest(c, i);
     c->bytes += size;
     c->count++;
-    return true;
+    return b;
 }
 
 static const char *moved(const char *s, const struct frame_block *from,

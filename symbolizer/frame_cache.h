@@ -27,6 +27,7 @@ struct frame_cache;
 struct frame_block {
     size_t size;  /* of the whole block */
     size_t count; /* of frames */
+    uint64_t id;  /* of no other block that ever was, in any cache */
     /* The last copy that was made to be shared, and for whom. */
     const struct frame *shared;
     uint64_t shared_by;
@@ -38,10 +39,11 @@ void frame_cache_free(struct frame_cache *c);
 
 /* NULL when the address is not known. */
 struct frame_block *frame_cache_get(struct frame_cache *c, uint64_t generation, uint64_t address);
-/* Keeps a copy of the frames under an address that frame_cache_get did not know. False when there
- * is no memory for it, or it is too large. */
-bool frame_cache_put(struct frame_cache *c, uint64_t generation, uint64_t address,
-                     const struct frame *frames, size_t count);
+/* Keeps a copy of the frames under an address that frame_cache_get did not know. NULL when there is no
+ * memory for it, or it is too large. */
+const struct frame_block *frame_cache_put(struct frame_cache *c, uint64_t generation,
+                                          uint64_t address, const struct frame *frames,
+                                          size_t count);
 
 /* The frames with all texts in the arena; NULL without memory. */
 const struct frame *frame_block_copy(const struct frame_block *b, struct arena *arena);

@@ -360,8 +360,11 @@ static enum err look_up(struct job *j, struct stack_image *image, struct resolve
         j->s->stats.cache_hits++;
         count = block->count;
         f->frames = count > 0 ? frames_of(j, block) : NULL;
+        f->frames_id = count > 0 ? block->id : 0;
     } else if (read_guarded(j->s, g, address, &count)) {
-        frame_cache_put(j->s->frames, generation, address, j->s->scratch_frames, count);
+        const struct frame_block *kept =
+            frame_cache_put(j->s->frames, generation, address, j->s->scratch_frames, count);
+        f->frames_id = kept && count > 0 ? kept->id : 0;
         f->frames = count > 0 ? frames_copy(j->s->scratch_frames, count, j->arena) : NULL;
     } else {
         poison_image(j, image);

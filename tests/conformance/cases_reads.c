@@ -533,6 +533,42 @@ void suite_rollback_leaves_nothing(struct suite *s)
     ck_assert_uint_eq(suite_cluster(s, NULL).figures.count, 2);
 }
 
+/* The `at`th of those that are pending. */
+static struct write_op *resolution_of_one(struct suite *s, size_t at)
+{
+    struct write_op *op = suite_resolution(s);
+    ck_assert_uint_gt(op->u.resolutions.count, at);
+    op->u.resolutions.items += at;
+    op->u.resolutions.count = 1;
+    return op;
+}
+
+/* Numbers of names that a lost group gave out are those of others afterwards. */
+void suite_names_of_a_lost_group(struct suite *s)
+{
+    struct error err = {0};
+    struct stack_row *stacks = NULL;
+    size_t count = 0;
+    const struct suite_report reports[] = {{.id = "a", .stack = 0}, {.id = "b", .stack = 40}};
+    suite_index(s, all_images, 4, 1);
+    suite_apply(s, suite_batch(SUITE_APP, reports, 2));
+    ck_assert_int_eq(storage_begin(s->storage, &err), ERR_OK);
+    in_group(s, resolution_of_one(s, 0), ERR_OK);
+    storage_rollback(s->storage);
+    suite_apply(s, resolution_of_one(s, 1));
+    struct write_op *op = resolution_of_one(s, 0);
+    suite_apply_keep(s, op);
+    const struct op_resolution *r = &op->u.resolutions.items[0];
+    suite_expect(read_cluster_stacks(s->reader, suite_cluster(s, r->title).id, 10, &s->arena,
+                                     &stacks, &count, &err),
+                 &err);
+    ck_assert_uint_eq(count, 1);
+    const struct frame *stored = stacks[0].resolved.frames[0].frames;
+    ck_assert_str_eq(stored->function, r->stack->frames[0].frames->function);
+    ck_assert_str_eq(stored->mangled, r->stack->frames[0].frames->mangled);
+    write_op_free(op);
+}
+
 void suite_snapshot_of_a_reader(struct suite *s)
 {
     struct error err = {0};

@@ -147,6 +147,7 @@ extern const size_t suite_case_count;
     X(expiry_keeps_the_counters)                                                                   \
     X(group_of_many_ops)                                                                           \
     X(rollback_leaves_nothing)                                                                     \
+    X(names_of_a_lost_group)                                                                       \
     X(finding_moves_the_counts)                                                                    \
     X(finding_of_another_generation)                                                               \
     X(finding_queue_is_refilled)                                                                   \

@@ -30,6 +30,7 @@ static void fill_frame(struct arena *arena, const struct raw_frame *raw, bool pr
             present ? arena_printf(arena, "f%llu()", (unsigned long long)function) : raw->symbol};
     f->frames = frames;
     f->frame_count = 1;
+    f->frames_id = present ? 1 + (raw->offset << 1 | (raw->kind == FRAME_LEAF)) : 0;
     if (present && raw->kind == FRAME_LEAF) {
         frames[0].inlined = true;
         frames[0].mangled = arena_printf(arena, "_Zf%llu", (unsigned long long)function);

@@ -65,6 +65,24 @@ START_TEST(one_copy_is_shared)
 }
 END_TEST
 
+START_TEST(blocks_have_ids_of_their_own)
+{
+    struct frame_cache *c = frame_cache_new(2);
+    struct frame_cache *other = frame_cache_new(2);
+    const struct frame f = one("f", NULL, NULL);
+    uint64_t ids[4] = {0};
+    for (uint64_t i = 0; i < 4; i++) { /* the third takes the place of the first */
+        const struct frame_block *b = frame_cache_put(i == 3 ? other : c, 1, i, &f, 1);
+        ck_assert_ptr_eq(b, frame_cache_get(i == 3 ? other : c, 1, i));
+        ids[i] = b->id;
+        ck_assert_uint_gt(ids[i], i > 0 ? ids[i - 1] : 0);
+    }
+    ck_assert_uint_eq(frame_cache_get(c, 1, 2)->id, ids[2]);
+    frame_cache_free(c);
+    frame_cache_free(other);
+}
+END_TEST
+
 START_TEST(remembers_that_nothing_is_there)
 {
     struct frame_cache *c = frame_cache_new(8);
@@ -152,6 +170,6 @@ START_TEST(bytes_are_capped)
 }
 END_TEST
 
-UNIT_MAIN("frame_cache", keeps_frames_and_texts, one_copy_is_shared,
+UNIT_MAIN("frame_cache", keeps_frames_and_texts, one_copy_is_shared, blocks_have_ids_of_their_own,
           remembers_that_nothing_is_there, the_least_recently_used_goes, same_as_a_list,
           bytes_are_capped)

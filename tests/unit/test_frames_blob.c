@@ -120,6 +120,7 @@ START_TEST(a_memo_changes_no_byte)
     buf_init(&plain, 65536);
     buf_init(&out, 65536);
     frames[0].status = FRAME_RESOLVED;
+    frames[0].frames_id = 7;
     ck_assert_int_eq(frames_blob_encode(&s, counting_id, &asked[0], NULL, &plain, &err), ERR_OK);
     for (int i = 1; i <= 2; i++) {
         buf_clear(&out);
@@ -134,6 +135,24 @@ START_TEST(a_memo_changes_no_byte)
     same_with(&s, &memo, &plain, &out);
     /* Nor is an image's name taken for that of another one of its place. */
     frames[0].image_name = "Another";
+    same_with(&s, &memo, &plain, &out);
+    /* Other frames have another id, and those without one are asked each time. */
+    const struct frame other = {.function = "other"};
+    frames[0].status = FRAME_RESOLVED;
+    frames[0].frames = &other;
+    frames[0].frame_count = 1;
+    frames[0].frames_id = 7 + FRAMES_MEMO;
+    same_with(&s, &memo, &plain, &out);
+    frames[0].frames = frames[1].frames;
+    frames[0].frame_count = frames[1].frame_count;
+    frames[0].frames_id = 0;
+    same_with(&s, &memo, &plain, &out);
+    /* Where names of images are written over. */
+    char name[] = "First";
+    frames[0].image_name = name;
+    same_with(&s, &memo, &plain, &out);
+    name[0] = 'f';
+    frames_memo_begin(&memo);
     same_with(&s, &memo, &plain, &out);
     buf_done(&plain);
     buf_done(&out);

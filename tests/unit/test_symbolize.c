@@ -170,6 +170,7 @@ START_TEST(call_sites)
         raw(IMAGE_UUID, 1, 0x4048, FRAME_ASYNC),  raw(IMAGE_UUID, 1, 0x4048, FRAME_EXACT),
         raw(IMAGE_UUID, 1, 0x4010, FRAME_RETURN), raw(IMAGE_UUID, 1, 0x4044, FRAME_LEAF),
     };
+    uint64_t id = 0;
     for (int warm = 0; warm < 2; warm++) {
         struct symbolized out = run(frames, 6);
         const struct resolved_frame *f = out.stack.frames;
@@ -181,6 +182,11 @@ START_TEST(call_sites)
         wants(&f[3], "innocent_neighbour", 16);
         wants(&f[4], "before_leaf", 2);
         wants(&f[5], "enter_stall", 13);
+        /* Frames have the id of their address, asked for the first time or not. */
+        ck_assert_uint_ne(f[1].frames_id, 0);
+        ck_assert_uint_ne(f[1].frames_id, f[0].frames_id);
+        ck_assert(warm == 0 || f[1].frames_id == id);
+        id = f[1].frames_id;
         ck_assert_uint_eq(f[1].raw.offset, 0x4048); /* what is shown is what was reported */
         ck_assert_str_eq(f[0].image_name, "Shop");
         ck_assert(f[0].in_app);
