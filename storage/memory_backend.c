@@ -104,7 +104,7 @@ struct mem_cluster *mem_cluster_of(const struct mem_state *s, uint64_t id)
 const struct mem_slice *mem_current_slice(const struct mem_state *s, const struct uuid *uuid)
 {
     for (size_t i = 0; i < s->slices_count; i++) {
-        if (s->slices[i].row.current && uuid_equal(&s->slices[i].row.uuid, uuid))
+        if (s->slices[i].row.current && uuid_equal(&s->slices[i].row.shelf, uuid))
             return &s->slices[i];
     }
     return NULL;

@@ -271,7 +271,7 @@ static bool slice_of_app(const struct mem_state *s, const struct slice_row *x,
         return true;
     size_t app = mem_app_of(s, bundle_id);
     for (size_t i = 0; i < s->images_count; i++) {
-        if (s->images[i].app == app && uuid_equal(&s->images[i].row.id, &x->uuid))
+        if (s->images[i].app == app && uuid_equal(&s->images[i].row.id, &x->shelf))
             return true;
     }
     return false;
@@ -323,9 +323,9 @@ enum err mem_read_known_objects(struct storage_reader *r, struct arena *arena,
         return mem_no_memory(err);
     for (size_t i = 0; i < s->slices_count && count < KNOWN_OBJECTS_MAX; i++) {
         const struct slice_row *x = &s->slices[i].row;
-        if (!x->current || x->lost || mem_shelf_of(s, &x->uuid))
+        if (!x->current || x->lost || mem_shelf_of(s, &x->shelf))
             continue;
-        list[count].uuid = x->uuid;
+        list[count].uuid = x->shelf;
         memcpy(list[count++].sha256, x->object_sha256, SHA256_SIZE);
     }
     *ret = list;
@@ -345,9 +345,9 @@ static enum err read_slices(const struct mem_state *s, const struct uuid *uuid, 
     for (int current = 1; current >= 0; current--) {
         for (size_t i = s->slices_count; i > 0; i--) {
             const struct slice_row *x = &s->slices[i - 1].row;
-            if (x->current == (bool)current && uuid_equal(by_shelf ? &x->uuid : &x->image, uuid) &&
+            if (x->current == (bool)current && uuid_equal(by_shelf ? &x->shelf : &x->image, uuid) &&
                 !uuid_is_nil(uuid) &&
-                (by_shelf || !bundle_id || mem_shelf_serves(s, &x->uuid, bundle_id)))
+                (by_shelf || !bundle_id || mem_shelf_serves(s, &x->shelf, bundle_id)))
                 rows[count++] = mem_slice_row(s, &s->slices[i - 1]);
         }
     }

@@ -261,7 +261,7 @@ static uint64_t count_symbols(struct storage_reader *r, const char *bundle_id)
         const struct slice_row *x = &s->slices[i].row;
         bool hit = !bundle_id || strcmp(x->bundle_id, bundle_id) == 0;
         for (size_t k = 0; k < s->images_count && !hit; k++)
-            hit = s->images[k].app == app && uuid_equal(&s->images[k].row.id, &x->uuid);
+            hit = s->images[k].app == app && uuid_equal(&s->images[k].row.id, &x->shelf);
         count += hit && x->current;
     }
     return count;

@@ -8,7 +8,7 @@ static int by_uuid(const void *a, const void *b)
 {
     const struct refit_row *x = a;
     const struct refit_row *y = b;
-    return uuid_compare(&x->uuid, &y->uuid);
+    return uuid_compare(&x->shelf, &y->shelf);
 }
 
 enum err mem_read_refits(struct storage_reader *r, size_t limit, struct arena *arena,
@@ -220,7 +220,7 @@ static bool is_told_before(const struct mem_state *s, size_t at, const char *bun
     bool told = false;
     for (size_t i = 0; i < at && !told; i++)
         told = keeps_index(&s->slices[i], bundle_id) &&
-               uuid_equal(&s->slices[i].row.uuid, &row->uuid) &&
+               uuid_equal(&s->slices[i].row.shelf, &row->shelf) &&
                memcmp(s->slices[i].row.object_sha256, row->object_sha256, SHA256_SIZE) == 0;
     return told;
 }

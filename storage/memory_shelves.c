@@ -41,11 +41,11 @@ enum err mem_shelf_note(struct mem_storage *m, const struct uuid *shelf, const s
 void mem_shelf_end(struct mem_state *s, const struct uuid *shelf)
 {
     for (size_t i = 0; i < s->slices_count; i++) {
-        if (uuid_equal(&s->slices[i].row.uuid, shelf))
+        if (uuid_equal(&s->slices[i].row.shelf, shelf))
             return;
     }
     for (size_t i = 0; i < s->refits_count; i++) {
-        if (uuid_equal(&s->refits[i].row.uuid, shelf))
+        if (uuid_equal(&s->refits[i].row.shelf, shelf))
             return;
     }
     for (size_t i = 0; i < s->turn_backs_count; i++) {
@@ -74,7 +74,7 @@ static int richer(const struct slice_row *a, const struct slice_row *b)
                           compare(a->lines, b->lines),
                           compare(a->functions, b->functions),
                           compare(a->inlines, b->inlines),
-                          !uuid_equal(&a->uuid, &a->image) - !uuid_equal(&b->uuid, &b->image),
+                          !uuid_equal(&a->shelf, &a->image) - !uuid_equal(&b->shelf, &b->image),
                           compare(a->id, b->id)};
     for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
         if (orders[i])
@@ -90,7 +90,7 @@ const struct mem_slice *mem_serving_slice(const struct mem_state *s, const char 
     for (size_t i = 0; i < s->slices_count; i++) {
         const struct slice_row *x = &s->slices[i].row;
         if (x->current && uuid_equal(&x->image, image) &&
-            (any || mem_shelf_serves(s, &x->uuid, bundle_id)) &&
+            (any || mem_shelf_serves(s, &x->shelf, bundle_id)) &&
             (!best || richer(x, &best->row) > 0))
             best = &s->slices[i];
     }
@@ -102,8 +102,8 @@ bool mem_has_rival(const struct mem_state *s, const struct uuid *shelf, const st
     bool own = !uuid_equal(shelf, image);
     for (size_t i = 0; i < s->slices_count; i++) {
         const struct slice_row *x = &s->slices[i].row;
-        if (x->current && uuid_equal(&x->image, image) && !uuid_equal(&x->uuid, shelf) &&
-            (!own || uuid_equal(&x->uuid, image)))
+        if (x->current && uuid_equal(&x->image, image) && !uuid_equal(&x->shelf, shelf) &&
+            (!own || uuid_equal(&x->shelf, image)))
             return true;
     }
     return false;
@@ -156,7 +156,7 @@ enum err mem_read_shelf_for(struct storage_reader *r, const char *bundle_id,
     const struct mem_slice *x =
         mem_serving_slice(mem_read_state(r), bundle_id, bundle_id == NULL, image);
     (void)err;
-    *ret = x ? x->row.uuid : *image;
+    *ret = x ? x->row.shelf : *image;
     return ERR_OK;
 }
 

@@ -89,7 +89,7 @@ static bool may_stand_in(const struct mem_state *s, const struct op_stand_in *o,
     for (size_t i = 0; i < s->slices_count && !may; i++) {
         const struct slice_row *x = &s->slices[i].row;
         may = x->current && uuid_equal(&x->image, &o->stand_in) &&
-              (!*o->bundle_id || mem_shelf_serves(s, &x->uuid, o->bundle_id)) &&
+              (!*o->bundle_id || mem_shelf_serves(s, &x->shelf, o->bundle_id)) &&
               may_be_called(s, x, app, image->name) &&
               (!image->arch || !*x->arch || strcmp(x->arch, image->arch) == 0);
     }
@@ -178,7 +178,7 @@ static const struct slice_row *in_use_of(const struct mem_state *s, const struct
 {
     for (size_t i = 0; i < s->slices_count && x->indexed && !x->lost; i++) {
         const struct slice_row *c = &s->slices[i].row;
-        if (c->current && uuid_equal(&c->uuid, &x->uuid) &&
+        if (c->current && uuid_equal(&c->shelf, &x->shelf) &&
             memcmp(c->object_sha256, x->object_sha256, SHA256_SIZE) == 0)
             return c;
     }

@@ -13,7 +13,7 @@ enum err mem_queue_refit(struct mem_storage *m, const struct uuid *uuid, bool de
 {
     struct mem_state *s = m->work;
     for (size_t i = 0; i < s->refits_count; i++) {
-        if (!uuid_equal(&s->refits[i].row.uuid, uuid))
+        if (!uuid_equal(&s->refits[i].row.shelf, uuid))
             continue;
         s->refits[i].row.deleted |= deleted;
         return ERR_OK;
@@ -50,7 +50,7 @@ enum err mem_note_object(struct mem_storage *m, const struct op_slice *x, bool s
     struct mem_state *s = m->work;
     for (size_t i = 0; i < s->slices_count && x->indexed; i++) {
         struct slice_row *row = &s->slices[i].row;
-        if (uuid_equal(&row->uuid, &x->uuid) &&
+        if (uuid_equal(&row->shelf, &x->shelf) &&
             memcmp(row->object_sha256, x->object_sha256, SHA256_SIZE) == 0)
             row->lost = false;
     }
@@ -104,7 +104,7 @@ enum err mem_write_objects(struct mem_storage *m, struct write_op *op, struct er
     for (size_t i = 0; i < o->used_count; i++) {
         for (size_t k = 0; k < s->slices_count; k++) {
             const struct slice_row *x = &s->slices[k].row;
-            if (x->indexed && uuid_equal(&x->uuid, &o->used[i]))
+            if (x->indexed && uuid_equal(&x->shelf, &o->used[i]))
                 use_object(s, x->object_sha256, o->now_ms);
         }
     }
@@ -125,7 +125,7 @@ static struct slice_row *heir_of(struct mem_state *s, const struct slice_row *x)
     for (size_t i = s->slices_count; i > 0; i--) {
         struct slice_row *y = &s->slices[i - 1].row;
         if (y->upload_id != x->upload_id && y->indexed && !y->lost &&
-            uuid_equal(&y->uuid, &x->uuid) &&
+            uuid_equal(&y->shelf, &x->shelf) &&
             memcmp(y->object_sha256, x->object_sha256, SHA256_SIZE) == 0)
             return y;
     }
@@ -136,7 +136,7 @@ static bool is_current_elsewhere(const struct mem_state *s, const struct slice_r
 {
     for (size_t i = 0; i < s->slices_count; i++) {
         const struct slice_row *y = &s->slices[i].row;
-        if (y->current && y->upload_id != x->upload_id && uuid_equal(&y->uuid, &x->uuid))
+        if (y->current && y->upload_id != x->upload_id && uuid_equal(&y->shelf, &x->shelf))
             return true;
     }
     return false;
@@ -155,7 +155,7 @@ static enum err hand_over(struct mem_storage *m, uint64_t upload_id, struct erro
     for (size_t i = 0; i < s->slices_count && !rc; i++) {
         const struct slice_row *x = &s->slices[i].row;
         if (x->upload_id == upload_id && x->indexed)
-            rc = mem_queue_refit(m, &x->uuid, x->current && !is_current_elsewhere(s, x), err);
+            rc = mem_queue_refit(m, &x->shelf, x->current && !is_current_elsewhere(s, x), err);
     }
     return rc;
 }
@@ -193,7 +193,7 @@ enum err mem_write_refit(struct mem_storage *m, struct write_op *op, struct erro
     const struct op_refit *o = &op->u.refit;
     enum err rc = ERR_OK;
     for (size_t i = 0; i < o->count && !rc; i++)
-        rc = mem_queue_refit(m, &o->uuids[i], o->all_users, err);
+        rc = mem_queue_refit(m, &o->shelves[i], o->all_users, err);
     return rc;
 }
 
@@ -203,7 +203,7 @@ static bool mark_slices(struct mem_state *s, const struct op_refitted *o)
     bool found = o->slice_id == 0;
     for (size_t i = 0; i < s->slices_count; i++) {
         struct mem_slice *x = &s->slices[i];
-        if (!uuid_equal(&x->row.uuid, &o->uuid))
+        if (!uuid_equal(&x->row.shelf, &o->shelf))
             continue;
         for (size_t k = 0; k < o->lost_count; k++)
             x->row.lost |= o->lost[k] == x->id;
@@ -227,12 +227,12 @@ enum err mem_write_refitted(struct mem_storage *m, struct write_op *op, struct e
     if (!mark_slices(s, o))
         return ERR_OK;
     if (o->slice_id)
-        mem_stand_in_end(s, &o->uuid);
+        mem_stand_in_end(s, &o->shelf);
     for (size_t i = s->refits_count; i > 0; i--) {
-        if (uuid_equal(&s->refits[i - 1].row.uuid, &o->uuid))
+        if (uuid_equal(&s->refits[i - 1].row.shelf, &o->shelf))
             mem_remove(s, refits, i - 1);
     }
-    return mem_queue_turn_back(m, &o->uuid, o->all_users, err);
+    return mem_queue_turn_back(m, &o->shelf, o->all_users, err);
 }
 
 /* --- protected builds ------------------------------------------------------------------------- */

@@ -52,7 +52,7 @@ static enum err add_slice(struct mem_storage *m, const struct mem_upload *u,
     row->id = m->work->next_slice++;
     row->row = (struct slice_row){
         .id = row->id,
-        .uuid = x->uuid,
+        .shelf = x->shelf,
         .image = *op_slice_image(x),
         .name = keep(m, x->name),
         .member = keep(m, x->member),
@@ -115,23 +115,23 @@ static enum err store_slice(struct mem_storage *m, const struct mem_upload *u,
     struct mem_state *s = m->work;
     const struct uuid *image = op_slice_image(x);
     bool placed = false;
-    enum err rc = mem_shelf_note(m, &x->uuid, image, u->bundle_id, err);
+    enum err rc = mem_shelf_note(m, &x->shelf, image, u->bundle_id, err);
     if (rc)
         return rc;
     if (x->indexed && x->installed) {
-        struct mem_slice *old = (struct mem_slice *)mem_current_slice(s, &x->uuid);
+        struct mem_slice *old = (struct mem_slice *)mem_current_slice(s, &x->shelf);
         if (old)
             old->row.current = false;
-        if (old || mem_has_rival(s, &x->uuid, image))
-            note(replaced, &x->uuid);
-        note(installed, &x->uuid);
-        mem_stand_in_end(s, &x->uuid);
+        if (old || mem_has_rival(s, &x->shelf, image))
+            note(replaced, &x->shelf);
+        note(installed, &x->shelf);
+        mem_stand_in_end(s, &x->shelf);
     }
     rc = add_slice(m, u, x, now_ms, err);
     if (!rc)
         rc = mem_note_object(m, x, u->row.system, now_ms, err);
     if (!rc && x->indexed)
-        rc = mem_learn_layout(m, &x->uuid, x->text_vmaddr, x->text_size, &placed, err);
+        rc = mem_learn_layout(m, &x->shelf, x->text_vmaddr, x->text_size, &placed, err);
     for (size_t i = 0; i < s->members_count && placed && !rc; i++) {
         if (uuid_equal(&s->members[i].uuid, image)) {
             mem_disturb(s, &s->members[i].group);
@@ -299,7 +299,7 @@ static enum err delete_shelf(struct mem_storage *m, const struct uuid *shelf, bo
     struct mem_state *s = m->work;
     bool existed = false;
     for (size_t i = s->slices_count; i > 0; i--) {
-        if (!uuid_equal(&s->slices[i - 1].row.uuid, shelf))
+        if (!uuid_equal(&s->slices[i - 1].row.shelf, shelf))
             continue;
         mem_remove(s, slices, i - 1);
         existed = true;
@@ -313,7 +313,7 @@ enum err mem_write_symbol_delete(struct mem_storage *m, struct write_op *op, str
 {
     struct op_symbol_delete *o = &op->u.symbol_delete;
     o->existed = false;
-    enum err rc = delete_shelf(m, &o->uuid, &o->existed, err);
+    enum err rc = delete_shelf(m, &o->shelf, &o->existed, err);
     for (size_t i = 0; i < o->other_count && !rc; i++)
         rc = delete_shelf(m, &o->others[i], &o->existed, err);
     return rc;

@@ -28,17 +28,17 @@ struct op_upload_delete {
     bool existed; /* result */
 };
 
-/* Queues UUIDs whose index file is lost, damaged or of another version. */
+/* Queues shelves whose index file is lost, damaged or of another version. */
 struct op_refit {
-    const struct uuid *uuids;
+    const struct uuid *shelves;
     size_t count;
     bool all_users; /* stacks that used it are resolved anew: it said wrong things */
 };
 
-/* What became of a queued UUID: takes it off the queue; its stacks are to be turned back
+/* What became of a queued shelf: takes it off the queue; its stacks are to be turned back
  * (read_turn_backs). */
 struct op_refitted {
-    struct uuid uuid;
+    struct uuid shelf;
     bool all_users;                  /* stacks that used it, too */
     uint64_t slice_id;               /* whose index is in use now; 0: none */
     uint64_t index_bytes, functions; /* of that index, when it was made anew; 0: as they were */

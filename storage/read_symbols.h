@@ -21,18 +21,18 @@
 #include "storage/storage.h"
 
 struct refit_row {
-    struct uuid uuid;
+    struct uuid shelf;
     bool deleted; /* an object was deleted, or its index was damaged: its users are resolved anew */
 };
-/* In the order of their UUIDs. */
+/* In the order of their shelves. */
 enum err read_refits(struct storage_reader *r, size_t limit, struct arena *arena,
                      struct refit_row **ret, size_t *ret_count, struct error *err);
 
 struct turn_back_row {
-    struct uuid uuid;
-    bool all_users; /* also stacks that do not miss it */
+    struct uuid uuid; /* shelf, or slide group */
+    bool all_users;   /* also stacks that do not miss it */
 };
-/* UUIDs whose stacks are still to be turned back (op_repend), in their order. */
+/* Those whose stacks are still to be turned back (op_repend), in their order. */
 enum err read_turn_backs(struct storage_reader *r, size_t limit, struct arena *arena,
                          struct turn_back_row **ret, size_t *ret_count, struct error *err);
 

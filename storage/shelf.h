@@ -6,9 +6,12 @@
  * to an app sent is that app's own and lies on another one, for each app and image: a UUID made of both
  * and a secret of the database, which no report and no request can name. All that the store keys by a
  * UUID - index files, their cache, slices, refits, turn-backs, which of several objects is used - it
- * keys by the shelf, so what two apps own of one image never meets.
+ * keys by the shelf, so what two apps own of one image never meets. In structs it is a `shelf` there; in
+ * the columns `uuid` of slices, layouts and refits. Of turn_backs, and where stacks are turned back, a
+ * `uuid` may be a slide group, too.
  *
- * Invariants: pure. No answer shows the shelf of an own index; logs may.
+ * Invariants: pure. No answer shows the shelf of an own index, and no line of the log
+ * (server/jobs/shelf_text.h).
  *
  * Threads: any. Memory: none.
  */

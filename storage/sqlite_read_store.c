@@ -6,7 +6,7 @@ static bool fill_refit(sqlite3_stmt *st, struct arena *arena, void *row)
 {
     struct refit_row *x = row;
     (void)arena;
-    sql_column_fixed(st, 0, &x->uuid, sizeof(x->uuid));
+    sql_column_fixed(st, 0, &x->shelf, sizeof(x->shelf));
     x->deleted = sqlite3_column_int(st, 1);
     return true;
 }

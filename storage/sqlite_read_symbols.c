@@ -14,7 +14,7 @@ static bool fill_slice(sqlite3_stmt *st, struct arena *arena, void *row)
     bool failed = false;
     x->id = (uint64_t)sqlite3_column_int64(st, 0);
     x->upload_id = (uint64_t)sqlite3_column_int64(st, 1);
-    sql_column_fixed(st, 2, &x->uuid, sizeof(x->uuid));
+    sql_column_fixed(st, 2, &x->shelf, sizeof(x->shelf));
     x->name = sql_column_text(st, 3, arena, &failed);
     x->member = sql_column_text(st, 4, arena, &failed);
     x->arch = sql_column_text(st, 5, arena, &failed);

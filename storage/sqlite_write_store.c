@@ -67,14 +67,14 @@ enum err sqlite_write_refit(struct sqlite_storage *s, struct write_op *op, struc
     const struct op_refit *o = &op->u.refit;
     enum err rc = ERR_OK;
     for (size_t i = 0; i < o->count && !rc; i++)
-        rc = sqlite_queue_refit(s, &o->uuids[i], o->all_users, err);
+        rc = sqlite_queue_refit(s, &o->shelves[i], o->all_users, err);
     return rc;
 }
 
 enum err sqlite_write_refitted(struct sqlite_storage *s, struct write_op *op, struct error *err)
 {
     const struct op_refitted *o = &op->u.refitted;
-    const struct sql_value uuid = sql_uuid(&o->uuid);
+    const struct sql_value uuid = sql_uuid(&o->shelf);
     enum err rc = ERR_OK;
     for (size_t i = 0; i < o->lost_count && !rc; i++)
         rc = sql_run(&s->conn, SQL_SLICE_LOST, err, sql_int((int64_t)o->lost[i]), uuid);
@@ -86,11 +86,11 @@ enum err sqlite_write_refitted(struct sqlite_storage *s, struct write_op *op, st
         /* Deleted meanwhile: that queued the UUID anew. */
         if (rc || sqlite3_changes(s->conn.db) == 0)
             return rc;
-        rc = sqlite_stand_in_end(s, &o->uuid, err);
+        rc = sqlite_stand_in_end(s, &o->shelf, err);
     }
     if (!rc)
         rc = sql_run(&s->conn, SQL_REFIT_DONE, err, uuid);
-    return rc ? rc : sqlite_queue_turn_back(s, &o->uuid, o->all_users, err);
+    return rc ? rc : sqlite_queue_turn_back(s, &o->shelf, o->all_users, err);
 }
 
 /* --- objects ---------------------------------------------------------------------------------- */

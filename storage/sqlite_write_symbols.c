@@ -33,7 +33,7 @@ static const char *or_empty(const char *s)
 static enum err insert_slice(struct sqlite_storage *s, const struct op_upload_state *u,
                              const struct op_slice *x, struct error *err)
 {
-    return sql_run(&s->conn, SQL_SLICE_INSERT, err, sql_int((int64_t)u->id), sql_uuid(&x->uuid),
+    return sql_run(&s->conn, SQL_SLICE_INSERT, err, sql_int((int64_t)u->id), sql_uuid(&x->shelf),
                    sql_text(or_empty(x->name)), sql_text(or_empty(x->member)),
                    sql_text(or_empty(x->arch)), sql_text(x->reason), sql_int(x->indexed),
                    sql_int(x->indexed && x->installed), sql_int(x->has_dwarf),
@@ -54,7 +54,7 @@ static enum err note_object(struct sqlite_storage *s, const struct op_upload_sta
         rc = sql_run(&s->conn, SQL_OBJECT_NOTE, err, sha, sql_int((int64_t)x->object_bytes),
                      sql_int((int64_t)u->id), sql_int(u->now_ms));
     if (!rc && x->indexed)
-        rc = sql_run(&s->conn, SQL_SLICES_FOUND, err, sql_uuid(&x->uuid), sha);
+        rc = sql_run(&s->conn, SQL_SLICES_FOUND, err, sql_uuid(&x->shelf), sha);
     return rc;
 }
 
@@ -68,25 +68,25 @@ static enum err install_slice(struct sqlite_storage *s, const struct op_slice *x
                               const struct uuid *image, struct slice_news *news, struct error *err)
 {
     int64_t rival = 0;
-    const struct sql_value shelf = sql_uuid(&x->uuid);
+    const struct sql_value shelf = sql_uuid(&x->shelf);
     enum err rc = sql_run(&s->conn, SQL_SLICES_NOT_CURRENT, err, shelf);
     bool replaced = !rc && sqlite3_changes(s->conn.db) > 0;
     if (!rc)
         rc = sql_get(&s->conn, SQL_SYMBOL_RIVAL, 0, &rival, err, sql_uuid(image), shelf);
     if (!rc && (replaced || rival))
-        rc = uuid_list_add(&news->replaced, &s->scratch, &x->uuid, err);
+        rc = uuid_list_add(&news->replaced, &s->scratch, &x->shelf, err);
     if (!rc)
-        rc = uuid_list_add(&news->installed, &s->scratch, &x->uuid, err);
-    return rc ? rc : sqlite_stand_in_end(s, &x->uuid, err);
+        rc = uuid_list_add(&news->installed, &s->scratch, &x->shelf, err);
+    return rc ? rc : sqlite_stand_in_end(s, &x->shelf, err);
 }
 
 /* A shelf that is not the image's own is an app's. */
 static enum err note_shelf(struct sqlite_storage *s, const struct op_upload_state *u,
                            const struct op_slice *x, const struct uuid *image, struct error *err)
 {
-    if (uuid_equal(&x->uuid, image))
+    if (uuid_equal(&x->shelf, image))
         return ERR_OK;
-    return sql_run(&s->conn, SQL_SHELF_NOTE, err, sql_uuid(&x->uuid), sql_uuid(image),
+    return sql_run(&s->conn, SQL_SHELF_NOTE, err, sql_uuid(&x->shelf), sql_uuid(image),
                    sql_int((int64_t)u->id));
 }
 
@@ -103,10 +103,10 @@ static enum err store_slice(struct sqlite_storage *s, const struct op_upload_sta
     if (!rc)
         rc = note_object(s, u, x, err);
     if (!rc && x->indexed)
-        rc = sqlite_layout_learn(s, &x->uuid, x->text_vmaddr, x->text_size, &placed, err);
+        rc = sqlite_layout_learn(s, &x->shelf, x->text_vmaddr, x->text_size, &placed, err);
     if (!rc && placed) {
         struct uuid_list groups = {0};
-        rc = sqlite_groups_of(s, &x->uuid, &groups, err);
+        rc = sqlite_groups_of(s, &x->shelf, &groups, err);
         for (size_t i = 0; i < groups.count && !rc; i++) {
             rc = sqlite_disturb_pending(s, &groups.items[i], err);
             if (!rc)
@@ -208,7 +208,7 @@ enum err sqlite_write_symbol_delete(struct sqlite_storage *s, struct write_op *o
 {
     struct op_symbol_delete *o = &op->u.symbol_delete;
     o->existed = false;
-    enum err rc = delete_shelf(s, &o->uuid, &o->existed, err);
+    enum err rc = delete_shelf(s, &o->shelf, &o->existed, err);
     for (size_t i = 0; i < o->other_count && !rc; i++)
         rc = delete_shelf(s, &o->others[i], &o->existed, err);
     return rc;

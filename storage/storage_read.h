@@ -97,7 +97,7 @@ enum err read_tokens(struct storage_reader *r, struct arena *arena, struct token
 
 struct slice_row {
     uint64_t id;
-    struct uuid uuid;  /* its shelf (shelf.h) */
+    struct uuid shelf; /* shelf.h */
     struct uuid image; /* the UUID that the file has */
     const char *name;
     const char *member;
@@ -176,7 +176,7 @@ enum err read_symbols(struct storage_reader *r, const char *bundle_id, size_t li
                       const char *cursor, struct arena *arena, struct slice_row **ret,
                       size_t *ret_count, const char **ret_next, struct error *err);
 /* All objects of a shelf, the current one first. */
-enum err read_symbol(struct storage_reader *r, const struct uuid *uuid, struct arena *arena,
+enum err read_symbol(struct storage_reader *r, const struct uuid *shelf, struct arena *arena,
                      struct slice_row **ret, size_t *ret_count, struct error *err);
 
 /* A symbol file of another UUID that may stand in: the same image name and architecture, uploaded

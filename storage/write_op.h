@@ -224,7 +224,7 @@ struct op_upload {
 };
 
 struct op_slice {
-    struct uuid uuid;  /* its shelf (shelf.h); nil: the object had none and was refused */
+    struct uuid shelf; /* shelf.h; nil: the object had none and was refused */
     struct uuid image; /* the UUID that the file has; nil: the same */
     const char *name;
     const char *member;
@@ -242,7 +242,7 @@ struct op_slice {
 
 static inline const struct uuid *op_slice_image(const struct op_slice *s)
 {
-    return uuid_is_nil(&s->image) ? &s->uuid : &s->image;
+    return uuid_is_nil(&s->image) ? &s->shelf : &s->image;
 }
 
 /* State change of an upload. With UPLOAD_INDEXED or UPLOAD_FAILED its slices are stored; for each
@@ -274,7 +274,7 @@ struct op_repend {
 
 /* All objects of these shelves; they are queued for the indexer, which removes their files. */
 struct op_symbol_delete {
-    struct uuid uuid;
+    struct uuid shelf;
     const struct uuid *others; /* more of them, NULL */
     size_t other_count;
     bool existed; /* result */

@@ -86,7 +86,7 @@ static void looked(struct http_request *r, enum err rc, const struct error *err)
         op->u.upload_delete.id = d->upload_id;
     else
         op->u.symbol_delete = (struct op_symbol_delete){
-            .uuid = d->shelves[0], .others = d->shelves + 1, .other_count = d->shelf_count - 1};
+            .shelf = d->shelves[0], .others = d->shelves + 1, .other_count = d->shelf_count - 1};
     http_write(r, op, written);
 }
 
@@ -120,10 +120,10 @@ static enum err note_shelves(struct http_request *r, const struct slice_row *row
         return error_set(err, ERR_NO_MEMORY, "no memory to delete a symbol file");
     for (size_t i = 0; i < count; i++) {
         size_t at = 0;
-        while (at < d->shelf_count && !uuid_equal(&d->shelves[at], &rows[i].uuid))
+        while (at < d->shelf_count && !uuid_equal(&d->shelves[at], &rows[i].shelf))
             at++;
         if (at == d->shelf_count)
-            d->shelves[d->shelf_count++] = rows[i].uuid;
+            d->shelves[d->shelf_count++] = rows[i].shelf;
     }
     return ERR_OK;
 }

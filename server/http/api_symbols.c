@@ -401,7 +401,7 @@ enum err api_get_symbol_file(struct http_request *r, const struct read_tools *to
             "was of no use for long, or to save space; its index is still used");
         return ERR_OK;
     }
-    indexer_note_use(r->services->indexer, &rows[0].uuid);
+    indexer_note_use(r->services->indexer, &rows[0].shelf);
     http_reply(r, 200, "application/octet-stream");
     r->reply.fd = fd;
     r->reply.fd_size = size;

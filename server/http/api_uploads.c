@@ -238,7 +238,7 @@ bool upload_is_sound(const struct http_request *r, const struct upload_row *row)
 {
     for (size_t i = 0; i < row->slice_count; i++) {
         const struct slice_row *s = &row->slices[i];
-        if (s->indexed && !index_is_sound(r->services->blobs, &s->uuid, &s->image))
+        if (s->indexed && !index_is_sound(r->services->blobs, &s->shelf, &s->image))
             return false;
     }
     return true;

@@ -17,7 +17,7 @@
 static void fill_slice(const struct slice_report *r, struct op_slice *s)
 {
     *s = (struct op_slice){
-        .uuid = r->uuid,
+        .shelf = r->uuid,
         .image = r->uuid,
         .name = r->name,
         .member = r->member,
@@ -49,7 +49,7 @@ static enum err make_result(const struct index_install *in, const struct slice_r
         return error_set(err, ERR_NO_MEMORY, "no memory for an upload's slices");
     for (size_t i = 0; i < count && rc == ERR_OK; i++) {
         fill_slice(&reports[i], &ret->slices[i]);
-        rc = read_shelf(in->reader, in->own, &reports[i].uuid, &ret->slices[i].uuid, err);
+        rc = read_shelf(in->reader, in->own, &reports[i].uuid, &ret->slices[i].shelf, err);
     }
     ret->count = count;
     ret->indexed = 0;
@@ -232,7 +232,7 @@ static enum err find_outdone(const struct index_install *in, const struct slice_
         return error_set(err, ERR_NO_MEMORY, "no memory to install indexes");
     for (size_t i = 0; i < all->count; i++) {
         if (all->slices[i].indexed)
-            sorted[count++] = (struct sorting){&all->slices[i].uuid, i};
+            sorted[count++] = (struct sorting){&all->slices[i].shelf, i};
     }
     bool unread = false;
     qsort(sorted, count, sizeof(*sorted), by_uuid);
@@ -358,14 +358,14 @@ static enum err keep_object(const struct index_install *in, const struct slice_r
 static enum err put_into_place(const struct index_install *in, const char *path, bool use,
                                struct op_slice *s, struct error *err)
 {
-    enum err rc = blob_store_keep_index(in->blobs, path, &s->uuid, s->object_sha256, err);
+    enum err rc = blob_store_keep_index(in->blobs, path, &s->shelf, s->object_sha256, err);
     if (rc != ERR_OK || !use)
         return rc;
-    rc = blob_store_use_index(in->blobs, &s->uuid, s->object_sha256, err);
+    rc = blob_store_use_index(in->blobs, &s->shelf, s->object_sha256, err);
     if (rc != ERR_OK)
         return rc;
     s->installed = true;
-    index_cache_changed(in->cache, &s->uuid);
+    index_cache_changed(in->cache, &s->shelf);
     layouts_learn(in->layouts, in->own, &s->image, s->text_vmaddr);
     return ERR_OK;
 }
@@ -401,7 +401,7 @@ static enum err was_restored(const struct index_install *in, const struct op_sli
     enum index_state state = INDEX_ABSENT;
     struct gsym *g = NULL;
     *ret = false;
-    if (!blob_store_object_index_path(in->blobs, &s->uuid, s->object_sha256, path, sizeof(path)))
+    if (!blob_store_object_index_path(in->blobs, &s->shelf, s->object_sha256, path, sizeof(path)))
         return ERR_OK;
     enum err rc = index_file_state(path, &s->image, &state, err);
     if (rc == ERR_OK && state == INDEX_SOUND)
@@ -417,7 +417,7 @@ static enum err take_known(const struct index_install *in, struct op_slice *s, s
 {
     struct slice_row *rows = NULL;
     size_t count = 0;
-    enum err rc = read_symbol(in->reader, &s->uuid, arena, &rows, &count, err);
+    enum err rc = read_symbol(in->reader, &s->shelf, arena, &rows, &count, err);
     if (rc != ERR_OK && rc != ERR_NOT_FOUND)
         return rc;
     rc = ERR_OK;
@@ -463,7 +463,7 @@ static enum err install_slice(const struct index_install *in, const struct slice
         return error_set(err, ERR_LIMIT, "the path of the work folder is too long");
     enum err rc = keep_object(in, r, s, err);
     if (rc == ERR_OK)
-        rc = find_current(in, &s->uuid, &s->image, arena, current, err);
+        rc = find_current(in, &s->shelf, &s->image, arena, current, err);
     if (rc == ERR_OK && r->hidden > 0)
         rc = was_restored(in, s, &restored, err);
     if (rc != ERR_OK)

@@ -37,10 +37,11 @@ static enum err find_kept(const struct index_refit *in, struct candidate *c, str
     char path[PATH_MAX], target[PATH_MAX];
     enum index_state state = INDEX_ABSENT;
     enum err rc = ERR_OK;
-    if (blob_store_object_index_path(in->blobs, &row->uuid, row->object_sha256, path, sizeof(path)))
+    if (blob_store_object_index_path(in->blobs, &row->shelf, row->object_sha256, path,
+                                     sizeof(path)))
         rc = index_file_state(path, &row->image, &state, err);
     if (rc == ERR_OK && state != INDEX_SOUND && row->current &&
-        blob_store_index_path(in->blobs, &row->uuid, path, sizeof(path)) &&
+        blob_store_index_path(in->blobs, &row->shelf, path, sizeof(path)) &&
         readlink(path, target, sizeof(target)) < 0 && errno == EINVAL) /* no link */
         rc = index_file_state(path, &row->image, &state, err);
     if (rc != ERR_OK)
@@ -172,9 +173,9 @@ static enum err make_in(const struct index_refit *in, const struct candidate *c,
         return err->code;
     }
     if (rc == ERR_OK)
-        rc = note_healing(in, damaged, &c->row->uuid, err);
+        rc = note_healing(in, damaged, &c->row->shelf, err);
     return rc == ERR_OK
-               ? blob_store_keep_index(in->blobs, path, &c->row->uuid, c->row->object_sha256, err)
+               ? blob_store_keep_index(in->blobs, path, &c->row->shelf, c->row->object_sha256, err)
                : rc;
 }
 
@@ -186,7 +187,7 @@ static enum err make_anew(const struct index_refit *in, const struct candidate *
     enum err rc = blob_store_work_create(in->blobs, work_dir, sizeof(work_dir), err);
     if (rc != ERR_OK)
         return rc;
-    *ret = (struct op_slice){.uuid = c->row->uuid, .image = c->row->image};
+    *ret = (struct op_slice){.shelf = c->row->shelf, .image = c->row->image};
     rc = make_in(in, c, work_dir, damaged, arena, ret, err);
     blob_store_work_remove(in->blobs, work_dir);
     return rc;
@@ -197,13 +198,13 @@ static enum err make_anew(const struct index_refit *in, const struct candidate *
 static bool is_in_use(const struct index_refit *in, const struct candidate *c)
 {
     char link[PATH_MAX], target[PATH_MAX], path[PATH_MAX];
-    if (!c->row->current || !blob_store_index_path(in->blobs, &c->row->uuid, link, sizeof(link)))
+    if (!c->row->current || !blob_store_index_path(in->blobs, &c->row->shelf, link, sizeof(link)))
         return false;
     ssize_t n = readlink(link, target, sizeof(target) - 1);
     if (n < 0)
         return strcmp(c->kept, link) == 0;
     target[n] = 0;
-    return blob_store_object_index_path(in->blobs, &c->row->uuid, c->row->object_sha256, path,
+    return blob_store_object_index_path(in->blobs, &c->row->shelf, c->row->object_sha256, path,
                                         sizeof(path)) &&
            strcmp(strrchr(path, '/') + 1, target) == 0;
 }
@@ -214,11 +215,11 @@ static enum err use(const struct index_refit *in, const struct candidate *c, str
     ret->op.slice_id = c->row->id;
     ret->changed = ret->made_anew || !is_in_use(in, c);
     enum err rc = ret->changed
-                      ? blob_store_use_index(in->blobs, &c->row->uuid, c->row->object_sha256, err)
+                      ? blob_store_use_index(in->blobs, &c->row->shelf, c->row->object_sha256, err)
                       : ERR_OK;
     if (rc != ERR_OK)
         return rc;
-    index_cache_changed(in->cache, &c->row->uuid); /* it may remember a failure that is over */
+    index_cache_changed(in->cache, &c->row->shelf); /* it may remember a failure that is over */
     layouts_learn(in->layouts, owner_of(c), &c->row->image, c->row->text_vmaddr);
     return ERR_OK;
 }
@@ -255,7 +256,7 @@ static enum err get(const struct index_refit *in, const struct candidate *c, boo
         if (rc == ERR_OK || !c->kept || err_is_passing(rc))
             return rc;
     }
-    return c->kept ? note_healing(in, damaged, &c->row->uuid, err)
+    return c->kept ? note_healing(in, damaged, &c->row->shelf, err)
                    : error_set(err, ERR_NOT_FOUND, "neither index nor object is left");
 }
 
@@ -280,8 +281,8 @@ static enum err choose(const struct index_refit *in, const struct candidate *all
         lost[ret->op.lost_count++] = all[i].row->id;
     }
     ret->changed = true;
-    enum err rc = blob_store_remove_index(in->blobs, &ret->op.uuid, err);
-    index_cache_changed(in->cache, &ret->op.uuid);
+    enum err rc = blob_store_remove_index(in->blobs, &ret->op.shelf, err);
+    index_cache_changed(in->cache, &ret->op.shelf);
     return rc;
 }
 
@@ -298,7 +299,7 @@ enum err index_refit(const struct index_refit *in, const struct uuid *shelf, str
     uint8_t(*shas)[SHA256_SIZE] = arena_array(arena, count + 1, SHA256_SIZE);
     if (!lost || !shas)
         return error_set(err, ERR_NO_MEMORY, "no memory to choose an index");
-    struct refitted r = {.op = {.uuid = *shelf, .lost = lost}};
+    struct refitted r = {.op = {.shelf = *shelf, .lost = lost}};
     rc = choose(in, all, count, damaged, lost, arena, &r, err);
     for (size_t i = 0; i < count; i++)
         memcpy(shas[i], all[i].row->object_sha256, SHA256_SIZE);

@@ -32,7 +32,7 @@ static enum err note(struct search *s, const struct slice_row *row, struct error
     if (!app || !arena_room(s->arena, &items, s->count, &s->cap, sizeof(s->items[0])))
         return error_set(err, ERR_NO_MEMORY, "no memory for symbol maps");
     s->items = items;
-    s->items[s->count++] = (struct hiding){app, row->uuid, row->image};
+    s->items[s->count++] = (struct hiding){app, row->shelf, row->image};
     return ERR_OK;
 }
 
@@ -40,7 +40,7 @@ static enum err look_at(struct search *s, const struct slice_row *row, struct er
 {
     char index[PATH_MAX], object[PATH_MAX];
     bool hidden = false;
-    if (!row->bound || !blob_store_index_path(s->blobs, &row->uuid, index, sizeof(index)) ||
+    if (!row->bound || !blob_store_index_path(s->blobs, &row->shelf, index, sizeof(index)) ||
         !blob_store_object_path(s->blobs, row->object_sha256, object, sizeof(object)) ||
         access(object, R_OK) != 0)
         return ERR_OK;

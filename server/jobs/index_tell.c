@@ -104,14 +104,14 @@ enum err index_tell_installed(struct writer *w, const struct installed *what, st
         size_t count = 0;
         for (size_t i = 0; i < what->count; i++) {
             if (what->slices[i].installed && what->replaced[i] == (replaced != 0))
-                uuids[count++] = what->slices[i].uuid;
+                uuids[count++] = what->slices[i].shelf;
         }
         rc = index_tell_pending(w, uuids, count, replaced != 0, err);
     }
     return rc;
 }
 
-enum err index_tell_refits(struct writer *w, const struct uuid *uuids, size_t count, bool damaged,
+enum err index_tell_refits(struct writer *w, const struct uuid *shelves, size_t count, bool damaged,
                            struct error *err)
 {
     if (count == 0)
@@ -119,7 +119,7 @@ enum err index_tell_refits(struct writer *w, const struct uuid *uuids, size_t co
     struct write_op *op = index_tell_op(WRITE_REFIT, err);
     if (!op)
         return ERR_NO_MEMORY;
-    op->u.refit = (struct op_refit){.uuids = uuids, .count = count, .all_users = damaged};
+    op->u.refit = (struct op_refit){.shelves = shelves, .count = count, .all_users = damaged};
     return index_tell_send(w, op, err);
 }
 

@@ -38,8 +38,8 @@ enum err index_tell_turn_backs(struct writer *w, struct storage_reader *reader, 
 /* The same for the slices that came into use. */
 enum err index_tell_installed(struct writer *w, const struct installed *what, struct arena *arena,
                               struct error *err);
-/* UUIDs whose index is to be chosen anew. `damaged`: whoever used it is resolved anew, too. */
-enum err index_tell_refits(struct writer *w, const struct uuid *uuids, size_t count, bool damaged,
+/* Shelves whose index is to be chosen anew. `damaged`: whoever used it is resolved anew, too. */
+enum err index_tell_refits(struct writer *w, const struct uuid *shelves, size_t count, bool damaged,
                            struct error *err);
 enum err index_tell_refitted(struct writer *w, const struct refitted *r, bool all_users,
                              struct error *err);

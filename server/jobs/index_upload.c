@@ -32,7 +32,7 @@ static enum err queue_refits(struct index_upload *u, const struct installed *wha
     size_t count = 0;
     for (size_t i = 0; uuids && i < what->count; i++) {
         if (what->refit[i])
-            uuids[count++] = what->slices[i].uuid;
+            uuids[count++] = what->slices[i].shelf;
     }
     return uuids ? index_tell_refits(u->writer, uuids, count, false, err)
                  : error_set(err, ERR_NO_MEMORY, "no memory for a change");

@@ -188,12 +188,12 @@ static enum err refit(struct indexer *x, const struct refit_row *row, struct err
                                    .ctx = x};
     struct refitted r = {.changed = false};
     char text[SHELF_TEXT_SIZE];
-    shelf_text(x->reader, &row->uuid, x->arena, text); /* a shelf that nothing is left on goes */
-    enum err rc = index_refit(&in, &row->uuid, x->arena, &r, err);
+    shelf_text(x->reader, &row->shelf, x->arena, text); /* a shelf that nothing is left on goes */
+    enum err rc = index_refit(&in, &row->shelf, x->arena, &r, err);
     bool all_users = row->deleted || r.healed;
     /* Though nothing changed: whoever had it looked at failed to read it. */
     if (rc == ERR_OK)
-        rc = index_tell_pending(x->writer, &row->uuid, 1, all_users, err);
+        rc = index_tell_pending(x->writer, &row->shelf, 1, all_users, err);
     if (rc == ERR_OK)
         rc = index_tell_refitted(x->writer, &r, all_users, err);
     if (rc != ERR_OK)
@@ -216,13 +216,13 @@ static enum err refit_next(struct indexer *x, bool *ret_more, struct error *err)
         waiters_call(&x->waiters, REFITS, ERR_OK);
     if (rc != ERR_OK || count == 0)
         return rc;
-    while (i < count && uuid_compare(&rows[i].uuid, &x->failed_uuid) <= 0)
+    while (i < count && uuid_compare(&rows[i].shelf, &x->failed_uuid) <= 0)
         i++;
     const struct refit_row row = rows[i < count ? i : 0];
     rc = refit(x, &row, err);
     *ret_more = rc == ERR_OK;
     const struct uuid none = {{0}};
-    x->failed_uuid = rc == ERR_OK ? none : row.uuid;
+    x->failed_uuid = rc == ERR_OK ? none : row.shelf;
     if (rc != ERR_OK)
         waiters_call(&x->waiters, REFITS, ERR_BUSY);
     return rc;

@@ -243,7 +243,7 @@ static bool is_fit(const struct symbol_keeper *k, const struct slice_row *row)
     struct error err = {.code = ERR_OK};
     struct gsym *g = NULL;
     struct op_slice told = {.image = row->image};
-    if (!blob_store_index_path(k->parts.blobs, &row->uuid, path, sizeof(path)))
+    if (!blob_store_index_path(k->parts.blobs, &row->shelf, path, sizeof(path)))
         return true;
     enum err rc = k->whole ? index_file_check(path, &told, &err) : gsym_open(path, &g, &err);
     gsym_close(g);
@@ -268,7 +268,7 @@ static enum err look_at_page(struct symbol_keeper *k, const struct slice_row *ro
     size_t unfit = 0;
     for (size_t i = 0; shelves && i < count; i++) {
         if (!is_fit(k, &rows[i]))
-            shelves[unfit++] = rows[i].uuid;
+            shelves[unfit++] = rows[i].shelf;
     }
     if (!shelves)
         return error_set(err, ERR_NO_MEMORY, "no memory to look at indexes");

@@ -240,7 +240,7 @@ void suite_regression_in_any_order(struct suite *s)
         ck_assert_uint_eq(c.figures.count, 3);
         for (size_t k = 0; k < 2; k++) {
             struct write_op *op = write_op_new(WRITE_SYMBOL_DELETE, 4096);
-            op->u.symbol_delete.uuid = suite_uuid(late[k]);
+            op->u.symbol_delete.shelf = suite_uuid(late[k]);
             suite_apply(s, op);
         }
     }
@@ -272,7 +272,7 @@ void suite_decision_follows_the_heir(struct suite *s)
     suite_resolve(s);
     uint64_t open = suite_cluster(s, "f129()").id;
     struct write_op *op = write_op_new(WRITE_SYMBOL_DELETE, 4096);
-    op->u.symbol_delete.uuid = suite_uuid(2);
+    op->u.symbol_delete.shelf = suite_uuid(2);
     suite_apply(s, op);
     post(s, "c", 9, "1.0", "100");
     suite_resolve(s);

@@ -221,7 +221,7 @@ void suite_merges_are_refused(struct suite *s)
     /* Waiting for its symbol file. */
     const struct suite_report waiting = {.id = "w", .stack = 3};
     struct write_op *without = write_op_new(WRITE_SYMBOL_DELETE, OP_LIMIT);
-    without->u.symbol_delete.uuid = suite_uuid(4);
+    without->u.symbol_delete.shelf = suite_uuid(4);
     suite_apply(s, without);
     suite_apply(s, suite_batch(SUITE_APP, &waiting, 1));
     suite_resolve(s);

@@ -113,7 +113,7 @@ void suite_own_indexes_serve_their_app(struct suite *s)
         read_symbols(s->reader, SUITE_APP, 10, NULL, &s->arena, &rows, &count, &cursor, &err),
         &err);
     ck_assert_uint_eq(count, 1);
-    ck_assert(uuid_equal(&rows[0].image, &image) && !uuid_equal(&rows[0].uuid, &image));
+    ck_assert(uuid_equal(&rows[0].image, &image) && !uuid_equal(&rows[0].shelf, &image));
     ck_assert(rows[0].bound);
     ck_assert_int_eq(
         read_symbol_files(s->reader, OTHER_APP, &image, &s->arena, &rows, &count, &err),
@@ -166,7 +166,7 @@ void suite_an_app_is_served_by_the_richer_index(struct suite *s)
     ck_assert_uint_eq(shelf_for(s, OTHER_APP, 1), 1);
     /* It goes, and so do the ones before it: what serves all is left. */
     struct write_op *op = write_op_new(WRITE_SYMBOL_DELETE, 4096);
-    op->u.symbol_delete.uuid = suite_uuid(SUITE_SHELF_OF(1));
+    op->u.symbol_delete.shelf = suite_uuid(SUITE_SHELF_OF(1));
     suite_apply(s, op);
     ck_assert_uint_eq(shelf_for(s, SUITE_APP, 1), 1);
     struct upload_row u;
@@ -190,10 +190,10 @@ static void take_away(struct suite *s, uint32_t n)
 {
     const struct uuid shelf = suite_uuid(SUITE_SHELF_OF(n));
     struct write_op *op = write_op_new(WRITE_SYMBOL_DELETE, 4096);
-    op->u.symbol_delete.uuid = shelf;
+    op->u.symbol_delete.shelf = shelf;
     suite_apply(s, op);
     op = write_op_new(WRITE_REFITTED, 4096);
-    op->u.refitted = (struct op_refitted){.uuid = shelf, .all_users = true};
+    op->u.refitted = (struct op_refitted){.shelf = shelf, .all_users = true};
     suite_apply(s, op);
     bool more = true;
     for (uint64_t after_id = 0; more;) {
@@ -300,7 +300,7 @@ void suite_own_indexes_that_are_gone(struct suite *s)
     suite_apply(s, op);
     suite_expect(read_refits(s->reader, 10, &s->arena, &refits, &count, &err), &err);
     ck_assert_uint_eq(count, 1);
-    ck_assert(uuid_equal(&refits[0].uuid, &shelf));
+    ck_assert(uuid_equal(&refits[0].shelf, &shelf));
 }
 
 void suite_own_candidates_are_the_apps(struct suite *s)

@@ -271,7 +271,7 @@ void suite_stand_in_follows_its_index(struct suite *s)
     suite_resolve(s);
     ck_assert(suite_cluster(s, NULL).approximate);
     struct write_op *op = write_op_new(WRITE_SYMBOL_DELETE, 4096);
-    op->u.symbol_delete.uuid = suite_uuid(31);
+    op->u.symbol_delete.shelf = suite_uuid(31);
     suite_apply(s, op);
     op = write_op_new(WRITE_REPEND, 4096);
     op->u.repend = (struct op_repend){.uuid = suite_uuid(31), .all_users = true};

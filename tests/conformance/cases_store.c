@@ -89,7 +89,7 @@ void suite_deleting_an_upload(struct suite *s)
     ck_assert(!rows[0].current);
     struct write_op *op = write_op_new(WRITE_REFITTED, 4096);
     op->u.refitted =
-        (struct op_refitted){.uuid = suite_uuid(1), .slice_id = rows[0].id, .index_bytes = 77};
+        (struct op_refitted){.shelf = suite_uuid(1), .slice_id = rows[0].id, .index_bytes = 77};
     suite_apply(s, op);
     rows = rows_of(s, 1, &count);
     ck_assert(rows[0].current && rows[0].index_bytes == 77 && rows[0].upload_id == other);
@@ -119,7 +119,7 @@ void suite_lost_indexes(struct suite *s)
     struct slice_row *rows = rows_of(s, 1, &count);
     uint64_t lost = rows[0].id;
     op = write_op_new(WRITE_REFITTED, 4096);
-    op->u.refitted = (struct op_refitted){.uuid = uuid, .lost = &lost, .lost_count = 1};
+    op->u.refitted = (struct op_refitted){.shelf = uuid, .lost = &lost, .lost_count = 1};
     suite_apply(s, op);
     rows = rows_of(s, 1, &count);
     ck_assert(rows[0].lost && rows[0].indexed && !rows[0].current);
@@ -143,7 +143,7 @@ void suite_lost_indexes(struct suite *s)
     op->u.refit = (struct op_refit){&uuid, 1, false};
     suite_apply(s, op);
     op = write_op_new(WRITE_REFITTED, 4096);
-    op->u.refitted = (struct op_refitted){.uuid = uuid, .slice_id = 4711};
+    op->u.refitted = (struct op_refitted){.shelf = uuid, .slice_id = 4711};
     suite_apply(s, op);
     ck_assert_uint_eq(refits(s, &queue), 1);
 }

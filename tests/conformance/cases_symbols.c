@@ -77,7 +77,7 @@ void suite_uploads_and_slices(struct suite *s)
 
     /* Deleting one slice makes the upload one that has to be sent again. */
     struct write_op *gone = write_op_new(WRITE_SYMBOL_DELETE, 4096);
-    gone->u.symbol_delete.uuid = uuids[0];
+    gone->u.symbol_delete.shelf = uuids[0];
     suite_apply_keep(s, gone);
     ck_assert(gone->u.symbol_delete.existed);
     suite_apply_keep(s, gone);
@@ -115,7 +115,7 @@ void suite_symbol_pages(struct suite *s)
             read_symbols(s->reader, NULL, 3, cursor, &s->arena, &rows, &count, &cursor, &err),
             ERR_OK);
         for (size_t i = 0; i < count; i++)
-            seen |= 1u << (rows[i].uuid.bytes[4] - 40);
+            seen |= 1u << (rows[i].shelf.bytes[4] - 40);
         if (cursor)
             ck_assert_uint_eq(count, 3);
     } while (cursor);
@@ -137,7 +137,7 @@ void suite_symbol_pages(struct suite *s)
     suite_apply_keep(s, up);
     struct write_op *op = suite_indexed(up->u.upload.id, again, 1, 1);
     struct op_slice *x = (struct op_slice *)op->u.upload_state.slices;
-    x->uuid = nil;
+    x->shelf = nil;
     x->indexed = x->installed = false;
     x->reason = "it has no UUID";
     suite_apply(s, op);

@@ -50,7 +50,7 @@ static void dump_slice(struct dump *d, const struct slice_row *x)
                (unsigned long long)x->lines, (unsigned long long)x->upload_id,
                dump_text(x->bundle_id), x->lost, x->object_kept, (unsigned long long)x->id,
                (unsigned long long)x->index_bytes);
-    dump_uuid(d, &x->uuid);
+    dump_uuid(d, &x->shelf);
     dump_uuid(d, &x->image);
     buf_puts(d->out, "\n");
 }
@@ -146,7 +146,7 @@ static void dump_store(struct dump *d)
     if (dump_ok(d, read_refits(d->r, 100, &d->arena, &refits, &n, &err), &err)) {
         for (size_t i = 0; i < n; i++) {
             buf_printf(d->out, "refit %d", refits[i].deleted);
-            dump_uuid(d, &refits[i].uuid);
+            dump_uuid(d, &refits[i].shelf);
             buf_puts(d->out, "\n");
         }
     }

@@ -141,7 +141,7 @@ static struct write_op *make_repend(struct history *h)
 static struct write_op *make_delete(struct history *h)
 {
     struct write_op *op = write_op_new(WRITE_SYMBOL_DELETE, 4096);
-    op->u.symbol_delete.uuid = any_shelf(h);
+    op->u.symbol_delete.shelf = any_shelf(h);
     return op;
 }
 
@@ -168,7 +168,7 @@ static struct write_op *make_refitted(struct history *h)
     uint64_t *lost = arena_array(op->arena, 2, sizeof(*lost));
     lost[0] = 1 + draw(h, 20);
     lost[1] = 1 + draw(h, 20);
-    op->u.refitted = (struct op_refitted){.uuid = any_shelf(h),
+    op->u.refitted = (struct op_refitted){.shelf = any_shelf(h),
                                           .slice_id = draw(h, 3) ? 1 + draw(h, 20) : 0,
                                           .index_bytes = draw(h, 2) * 777,
                                           .functions = 5,

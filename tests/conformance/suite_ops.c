@@ -198,8 +198,8 @@ struct write_op *suite_upload(uint32_t sha, int64_t now_ms)
 
 void suite_own(struct op_slice *slice, uint32_t shelf)
 {
-    slice->image = slice->uuid;
-    slice->uuid = suite_uuid(shelf);
+    slice->image = slice->shelf;
+    slice->shelf = suite_uuid(shelf);
 }
 
 struct write_op *suite_indexed(uint64_t upload_id, const uint32_t *images, size_t count,
@@ -210,7 +210,7 @@ struct write_op *suite_indexed(uint64_t upload_id, const uint32_t *images, size_
     struct op_slice *slices = arena_array(op->arena, count + 1, sizeof(*slices));
     ck_assert_ptr_nonnull(slices);
     for (size_t i = 0; i < count; i++) {
-        slices[i] = (struct op_slice){.uuid = suite_uuid(images[i]),
+        slices[i] = (struct op_slice){.shelf = suite_uuid(images[i]),
                                       .name = arena_printf(op->arena, "File%u", images[i]),
                                       .member = "a.dSYM",
                                       .arch = "arm64",

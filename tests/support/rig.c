@@ -135,7 +135,7 @@ void rig_put_index(struct rig *r, const struct uuid *uuid, const char *function)
 void rig_own(struct rig *r, const char *bundle_id, const struct uuid *image,
              const struct uuid *shelf)
 {
-    struct op_slice slice = {.uuid = *shelf,
+    struct op_slice slice = {.shelf = *shelf,
                              .image = *image,
                              .name = "Shop",
                              .member = "",

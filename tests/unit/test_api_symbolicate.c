@@ -118,7 +118,7 @@ static void index_members(void)
     op = write_op_new(WRITE_UPLOAD_STATE, 1 << 20);
     struct op_slice *slices = arena_array(op->arena, MEMBERS, sizeof(*slices));
     for (uint32_t i = 0; i < MEMBERS; i++)
-        slices[i] = (struct op_slice){.uuid = member_id(i),
+        slices[i] = (struct op_slice){.shelf = member_id(i),
                                       .name = "",
                                       .member = "",
                                       .arch = "",

@@ -77,7 +77,7 @@ static void add_symbol_file(void)
     struct error err;
     struct op_slice slice = {
         .name = "Shop", .member = "", .arch = "arm64", .indexed = true, .installed = true};
-    ck_assert(uuid_parse("4C4C44DC55553144A100C10E3A4B6D1E", 32, &slice.uuid));
+    ck_assert(uuid_parse("4C4C44DC55553144A100C10E3A4B6D1E", 32, &slice.shelf));
     struct write_op *op = write_op_new(WRITE_UPLOAD, 65536);
     op->u.upload.spool_file = op->u.upload.bundle_id = op->u.upload.version = op->u.upload.build =
         op->u.upload.os_build = "";

@@ -163,7 +163,7 @@ END_TEST
 static void place_known(uint32_t n, uint64_t vmaddr, uint64_t size)
 {
     struct error err;
-    struct op_slice slice = {.uuid = uuid_of(n),
+    struct op_slice slice = {.shelf = uuid_of(n),
                              .name = "x",
                              .member = "",
                              .arch = "arm64",

@@ -133,7 +133,7 @@ static struct report_row show(const char *id)
 static void send_symbols(void)
 {
     struct write_op *op = write_op_new(WRITE_UPLOAD, 4096);
-    struct op_slice slice = {.uuid = shop,
+    struct op_slice slice = {.shelf = shop,
                              .name = "Shop",
                              .member = "",
                              .arch = "arm64",

@@ -409,7 +409,7 @@ START_TEST(a_bad_slice_fails_alone)
     ck_assert_uint_eq(row.slice_count, 2);
     for (size_t i = 0; i < 2; i++) {
         struct uuid b = uuid_of(UUID_B);
-        bool good = uuid_equal(&row.slices[i].uuid, &b);
+        bool good = uuid_equal(&row.slices[i].shelf, &b);
         ck_assert_int_eq(row.slices[i].indexed, good);
         ck_assert(good || row.slices[i].reason);
     }
@@ -699,7 +699,7 @@ START_TEST(stacks_that_slipped_in_survive_a_restart)
     post_waiting();
     rig_put_index(&rig, &uuid, "late()");
     struct write_op *op = write_op_new(WRITE_REFITTED, 4096);
-    op->u.refitted = (struct op_refitted){.uuid = uuid};
+    op->u.refitted = (struct op_refitted){.shelf = uuid};
     rig_apply(&rig, op);
     start_indexer(); /* nobody rings */
     expect_function("late()");

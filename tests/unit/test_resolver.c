@@ -193,7 +193,7 @@ static void knows_index(const struct uuid *uuid, const char *name)
                                       .os_build = "",
                                       .now_ms = 1};
     rig_apply(&rig, op);
-    struct op_slice slice = {.uuid = *uuid,
+    struct op_slice slice = {.shelf = *uuid,
                              .name = name,
                              .member = name,
                              .arch = "arm64",
@@ -370,7 +370,7 @@ END_TEST
 static void upload_indexed(const struct uuid *uuid, const char *name, uint64_t vmaddr,
                            uint64_t size)
 {
-    struct op_slice slice = {.uuid = *uuid,
+    struct op_slice slice = {.shelf = *uuid,
                              .name = name,
                              .member = "",
                              .arch = "arm64",

@@ -108,7 +108,7 @@ static uint64_t add(uint8_t n, uint8_t sha, uint64_t functions, bool current, bo
                     const char *script, int64_t now_ms)
 {
     char path[512];
-    struct op_slice slice = {.uuid = uuid_of(n),
+    struct op_slice slice = {.shelf = uuid_of(n),
                              .name = "Shop",
                              .indexed = true,
                              .installed = current,
