@@ -85,8 +85,6 @@ static bool read_body(struct symbolicate *s, json_t *body)
     json_t *images = fields_array(f, body, "", "images");
     if (f->failed || (images && !native_images(&s->in, f, images, "images", &s->images)))
         return false;
-    if (s->images.odd_uuid_is_text)
-        return fields_refuse(f, "not a UUID", "images[%zu].uuid", s->images.odd_uuid);
     return read_stacks(s, body);
 }
 

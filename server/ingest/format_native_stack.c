@@ -9,7 +9,6 @@
 #define SYMBOL_MAX   2048
 #define ARCH_MAX     32
 #define IMG_PATH_MAX 1024
-#define UUID_REFUSED "not a UUID"
 
 static bool no_memory(struct intake *in, struct fields *f)
 {
@@ -38,26 +37,7 @@ static bool read_uuid(struct fields *f, json_t *object, const char *at, struct u
     if (!text || !*text)
         return !f->failed;
     if (!uuid_parse(text, strlen(text), ret))
-        return fields_refuse(f, UUID_REFUSED, "%s.uuid", at);
-    return true;
-}
-
-/* Of an image: a report is worth more than one image, so that what is none is taken for
- * a missing one, and noted. */
-static bool image_uuid(struct fields *f, json_t *image, const char *at, size_t index,
-                       struct report_images *images, struct uuid *ret)
-{
-    memset(ret, 0, sizeof(*ret));
-    const char *text = fields_text(f, image, at, "uuid", REPORT_TEXT_MAX);
-    if (!text)
-        return !f->failed;
-    bool is_text = *text && !uuid_parse(text, strlen(text), ret);
-    if (!is_text && !uuid_is_nil(ret))
-        return true;
-    memset(ret, 0, sizeof(*ret));
-    if (images->odd_uuids++ == 0 || (is_text && !images->odd_uuid_is_text))
-        images->odd_uuid = index;
-    images->odd_uuid_is_text |= is_text;
+        return fields_refuse(f, "not a UUID", "%s.uuid", at);
     return true;
 }
 
@@ -293,8 +273,10 @@ static bool native_image(struct intake *in, struct fields *f, json_t *v, const c
                          size_t index, struct report_images *images)
 {
     struct image_entry *e = &images->entries[index];
-    if (!image_uuid(f, v, at, index, images, &e->uuid))
+    if (!read_uuid(f, v, at, &e->uuid))
         return false;
+    if (uuid_is_nil(&e->uuid) && fields_get(v, "uuid") && images->empty_uuids++ == 0)
+        images->empty_uuid = index;
     const char *name = fields_text(f, v, at, "name", REPORT_TEXT_MAX);
     const char *path = fields_text(f, v, at, "path", IMG_PATH_MAX);
     const char *arch = fields_text(f, v, at, "arch", ARCH_MAX);
@@ -341,17 +323,17 @@ bool native_images(struct intake *in, struct fields *f, json_t *array, const cha
 
 void native_tell_uuids(struct intake *in, struct report_images *images)
 {
-    const size_t more = images ? images->odd_uuids : 0;
+    const size_t more = images ? images->empty_uuids : 0;
     if (more == 0)
         return;
     char path[64], others[48] = "";
-    snprintf(path, sizeof(path), "images[%zu].uuid", images->odd_uuid);
+    snprintf(path, sizeof(path), "images[%zu].uuid", images->empty_uuid);
     if (more > 1)
         snprintf(others, sizeof(others), ", nor those of %zu more", more - 1);
-    const char *reason = arena_printf(in->arena, "%s: no symbol file names this image's frames%s",
-                                      images->odd_uuid_is_text ? UUID_REFUSED : "empty", others);
+    const char *reason =
+        arena_printf(in->arena, "empty: no symbol file names this image's frames%s", others);
     if (reason)
         intake_drop(in, path, reason);
     in->no_memory = in->no_memory || !reason;
-    images->odd_uuids = 0;
+    images->empty_uuids = 0;
 }

@@ -70,9 +70,8 @@ struct report_images {
     const char *set_of; /* bundle id it was noted for last, server/ingest/named_sets.h */
     const void *data;   /* them as bytes, once it was noted */
     size_t len;
-    size_t odd_uuids; /* given, and none: empty, nil or no UUID; 0 once the sender was told */
-    size_t odd_uuid;  /* the first of them, of those that are no UUID if there are any */
-    bool odd_uuid_is_text;
+    size_t empty_uuids; /* given, and empty or nil; 0 once the sender was told */
+    size_t empty_uuid;  /* the first of them */
 };
 
 struct report {

@@ -47,7 +47,7 @@ def report_bodies(d):
         (422, b'{"bundle_id":"a\\u0000b","stack":"0x1"}'), (422, b'{"bundle_id":"","stack":"0x1"}'),
         (422, b'{"bundle_id":"a","stack":"0x1\\u0000 0x2"}'), (422, b'{"bundle_id":"a","stack":"0x"}'),
         (422, b'{"bundle_id":"a","stack":[{"offset":1}]}'), (422, b'{"bundle_id":"a","stack":[-1]}'),
-        (422, FLAT % '"images":[{"uuid":7,"load_address":1}]'),
+        (422, FLAT % '"images":[{"uuid":"zz","load_address":1}]'),
         (422, FLAT % '"images":[{"uuid":"%s","slide":-1}]' % SHOP),
         (422, FLAT % '"images":[{"uuid":"%s","slide":1.5}]' % SHOP),
         (422, FLAT % '"images":[{"uuid":"%s"}]' % SHOP),
@@ -57,7 +57,7 @@ def report_bodies(d):
     for status, text in cases:
         answer = d.post_reports(text if isinstance(text, bytes) else text.encode())
         refused(answer, status)
-    told = d.post_reports((FLAT % '"images":[{"uuid":"zz","load_address":1}]').encode())
+    told = d.post_reports((FLAT % '"images":[{"uuid":"","load_address":1}]').encode())
     assert told.status == 202 and told.json['dropped'][0]['path'] == 'images[0].uuid', told
     for fields in ('"images":[{"uuid":"%s","slide":18446744073709551615}]' % SHOP,
                    '"images":[{"uuid":"%s","slide":"0xffffffffffffffff","load_address":1}]' % SHOP,

@@ -164,8 +164,8 @@ START_TEST(one_bad_report_is_refused_alone)
         {"{\"id\":\"x\",\"stack\":[1],\"images\":[{\"load_address\":1,\"arch\":\"0123456789abcdef"
          "0123456789abcdef!\"}]}",
          "reports[1].images[0].arch", "too long: 32 bytes at most"},
-        {"{\"id\":\"x\",\"stack\":[1],\"images\":[{\"uuid\":7,\"load_address\":1}]}",
-         "reports[1].images[0].uuid", "not a string"},
+        {"{\"id\":\"x\",\"stack\":[1],\"images\":[{\"uuid\":\"zz\",\"load_address\":1}]}",
+         "reports[1].images[0].uuid", "not a UUID"},
         {"{\"id\":\"x\",\"stack\":[1],\"images\":[{\"name\":\"a\"}]}", "reports[1].images[0]",
          "neither slide nor load_address"},
         {"{\"id\":\"x\",\"stack\":[1],\"bundle_id\":\"a\\u0000b\"}", "reports[1].bundle_id",
@@ -662,7 +662,7 @@ START_TEST(what_must_not_be_stored_is_dropped)
 END_TEST
 
 /* They stay in their image's report, and the sender learns of them: once a list of images. */
-START_TEST(uuids_that_are_none_are_told)
+START_TEST(empty_uuids_are_told)
 {
 #define AT "\"name\":\"A\",\"load_address\":\"0x100400000\",\"size\":64"
     static const struct {
@@ -676,9 +676,6 @@ START_TEST(uuids_that_are_none_are_told)
         {{"", "\"uuid\":\"00000000-0000-0000-0000-000000000000\",", "\"uuid\":\"\","},
          "images[1].uuid",
          "empty: no symbol file names this image's frames, nor those of 1 more"},
-        {{"\"uuid\":\"\",", "\"uuid\":\"\",", "\"uuid\":\"4C4C44DC-5555-3144-A100\","},
-         "images[2].uuid",
-         "not a UUID: no symbol file names this image's frames, nor those of 2 more"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char body[1000];
@@ -819,6 +816,6 @@ UNIT_MAIN("ingest", batch_object, flat_report_as_documented, one_bad_report_is_r
           slide_group_is_that_of_each_report_s_os, slide_alone_gives_the_same_stack,
           each_app_places_by_its_own_word, image_sets, two_lists_of_one_name_in_a_body,
           each_image_set_is_remembered, empty_stacks_count_without_one,
-          skipped_stacks_and_frame_drops, what_must_not_be_stored_is_dropped,
-          uuids_that_are_none_are_told, content_id_is_stable, apps_are_kept_apart,
-          deep_stacks_are_cut_at_the_outer_end, memory_is_capped, what_fails_takes_no_quota)
+          skipped_stacks_and_frame_drops, what_must_not_be_stored_is_dropped, empty_uuids_are_told,
+          content_id_is_stable, apps_are_kept_apart, deep_stacks_are_cut_at_the_outer_end,
+          memory_is_capped, what_fails_takes_no_quota)
