@@ -29,7 +29,7 @@
 #define P11_GOAL     256.0
 #define P11_BODIES   200 /* sent between two looks at the memory */
 #define P12_GOAL     30000.0
-#define P12_QUIET_NS INT64_C(2000000000)
+#define P12_QUIET_NS INT64_C(5000000000)
 #define RESOLVED     "stallsym_stacks_resolved_total"
 
 struct bench {
