@@ -16,10 +16,10 @@
 #include "symbolizer/object.h"
 
 #define HEAD_SIZE 4096 /* enough to know an object or a tar by */
-#ifndef WINDOW         /* the fuzz target's is smaller */
-#define WINDOW ((size_t)256 << 10)
+#ifndef WINDOW         /* the fuzz target's is smaller, and so is its bomb */
+#define WINDOW     ((size_t)256 << 10)
+#define RATIO_FROM ((uint64_t)64 << 20) /* below this nothing is called a bomb */
 #endif
-#define RATIO_FROM     ((uint64_t)64 << 20) /* below this nothing is called a bomb */
 #define TAR_BLOCK      512
 #define FOUR_GIGABYTES ((uint64_t)1 << 32)
 

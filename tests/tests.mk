@@ -34,10 +34,12 @@ include tests/fuzz/fuzz.mk
 
 # `make check`: the unit tests and what fuzzing began with and found. `make check T=gsym_read` runs
 # one test, T=fuzz_gsym the inputs of one fuzz target.
-# Some drive the real program, which must not be one of yesterday.
+# Some drive the real program, which must not be one of yesterday. fuzz-corpus, seldom run, is built so
+# that it can be.
 .PHONY: check
 check: $(if $(T),$(patsubst %,$(BUILD)/unit/test_%,$(filter-out fuzz_%,$(T))) \
-    $(patsubst %,$(BUILD)/replay/%,$(filter fuzz_%,$(T))),$(UNIT_BIN) $(REPLAY_BIN)) | $(BUILD)/stallsymd
+    $(patsubst %,$(BUILD)/replay/%,$(filter fuzz_%,$(T))),$(UNIT_BIN) $(REPLAY_BIN)) \
+    | $(BUILD)/stallsymd $(if $(T),,$(BUILD)/fuzz-corpus)
 	$(Q)UNDER="$(UNDER)" $(UNDER_SANITIZER) tests/support/run-units $(filter %,$^)
 .SECONDARY:
 

@@ -147,9 +147,10 @@ static enum err name_id(void *ctx, const char *name, int64_t *ret, struct error 
 
 static void write_frames(void)
 {
-    const struct frame frames[] = {{"n1", "n2", "n3", 41, true, false},
-                                   {"n4", "n4", "n3", 7, false, false},
-                                   {.function = "n5"}};
+    const struct frame frames[] = {
+        {.function = "n1", .mangled = "n2", .file = "n3", .line = 41, .inlined = true},
+        {.function = "n4", .mangled = "n4", .file = "n3", .line = 7},
+        {.function = "n5"}};
     struct resolved_frame r[3] = {
         {.status = FRAME_RESOLVED, .in_app = true, .has_index = true, .frames = frames},
         {.status = FRAME_NO_SYMBOLS, .approximate = true, .image_name = "n6"},
@@ -296,6 +297,35 @@ static void write_gsym(void)
 
 /* --- bodies ---------------------------------------------------------------------------------- */
 
+static void write_zip(const char *name, const struct zip_member *members, size_t count)
+{
+    struct buf b = empty_buf();
+    struct zip_builder z;
+    zip_begin(&z);
+    for (size_t i = 0; i < count; i++)
+        zip_add(&z, &members[i]);
+    zip_finish(&z, &b);
+    save("archive", name, &b);
+}
+
+#define ZIP(name, ...)                                                                             \
+    write_zip(name, (const struct zip_member[]){__VA_ARGS__},                                      \
+              sizeof((const struct zip_member[]){__VA_ARGS__}) / sizeof(struct zip_member))
+#define MEMBER(n) .name = (n), .data = "hello", .len = 5
+
+static void write_odd_zips(void)
+{
+    ZIP("zip-around", {MEMBER("b.dSYM/Contents/Info.plist")},
+        {MEMBER("b.dSYM/Contents/Resources/Relocations/a.yml")}, {MEMBER("b.dSYM/._a")},
+        {MEMBER(".DS_Store")}, {MEMBER("__MACOSX/a")}, {MEMBER("a/__MACOSX/b")},
+        {MEMBER("\303\244.map")}, {MEMBER("\377")}, {MEMBER("link"), .mode = 0120777});
+    ZIP("zip-locked", {MEMBER("a")}, {MEMBER("b"), .flags = 1});
+    ZIP("zip-again", {MEMBER("a")}, {MEMBER("b"), .again = true});
+    ZIP("zip-spoilt", {MEMBER("a"), .crc_xor = 1});
+    ZIP("zip-short", {MEMBER("a"), .said_size = 3});
+    write_zip("zip-none", NULL, 0);
+}
+
 static void write_archives(void)
 {
     struct buf object = empty_buf(), b = empty_buf();
@@ -355,6 +385,7 @@ int main(int argc, char **argv)
     write_dwarf(5);
     write_gsym();
     write_archives();
+    write_odd_zips();
     write_compressed();
     return EXIT_SUCCESS;
 }

@@ -31,7 +31,8 @@ $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_FILES)
 fuzz-run: $(FUZZ_WANTED:%=$(BUILD)/fuzz/%)
 	$(Q)tests/fuzz/run-fuzz $(BUILD) $(SECONDS) $(FUZZ_WANTED)
 
-# Writes the inputs that tests/fuzz/corpus begins with anew; what fuzzing found (regress-*) stays.
+# Writes the inputs that tests/fuzz/corpus begins with anew (with xz, bzip2 and zstd); what fuzzing found
+# (regress-*) stays.
 $(BUILD)/fuzz-corpus: $(BUILD)/tests/fuzz/corpus_main.o $(SUPPORT_OBJ) $(LIB_FILES)
 	@echo "  LINK    $@"
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(LIB_FILES) $(CHECK_LIBS) $(PKG_LIBS) -lstdc++ -lm

@@ -4,7 +4,8 @@
  * Caps are small, so that a bomb is cheap, and so are the windows: a run costs what its input does,
  * not what fresh memory does. One file holds the inputs, one takes what is unpacked.
  */
-#define WINDOW ((size_t)16 << 10)
+#define WINDOW     ((size_t)16 << 10)
+#define RATIO_FROM ((uint64_t)16 << 10)
 #include "symbolizer/archive.c"
 #include "symbolizer/archive_gzip.c"
 
@@ -43,7 +44,7 @@ static bool wants_some(void *ctx, const char *member, const void *head, size_t l
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct archive_limits limits = {
-        .member_bytes = 64 << 10, .total_bytes = 128 << 10, .members = 32, .ratio = 200};
+        .member_bytes = 64 << 10, .total_bytes = 128 << 10, .members = 32, .ratio = 100};
     static char path[64];
     static int fd = -1;
     size_t whole = 0;
