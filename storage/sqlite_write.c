@@ -8,9 +8,9 @@
  * A commit that failed leaves SQLite's connection in a state nobody should reason about: it is
  * closed, and opened again before the next group.
  *
- * Which table is written by what: sqlite_write_batch.c (reports), sqlite_ids.c (their ids), sqlite_counters.c (all sums),
- * sqlite_moves.c, sqlite_rollup.c (sums of clusters), sqlite_images.c (images, layouts, slide groups),
- * sqlite_write_resolve.c (frames, clusters),
+ * Which table is written by what: sqlite_write_batch.c (reports), sqlite_ids.c (their ids),
+ * sqlite_counters.c (all sums), sqlite_moves.c, sqlite_rollup.c (sums of clusters),
+ * sqlite_images.c (images, layouts, slide groups), sqlite_write_resolve.c (frames, clusters),
  * sqlite_write_merges.c (what clusters are made of), sqlite_write_epoch.c (the second stage),
  * sqlite_life.c (states of clusters), sqlite_write_findings.c (culprits, deadlocks),
  * sqlite_write_symbols.c (uploads, repending), sqlite_write_store.c (objects, refits, pieces),

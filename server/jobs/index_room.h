@@ -33,7 +33,7 @@ struct index_wish {
     bool system, bound;
 };
 
-/* ERR_LIMIT: there is no room for its indexes. */
+/* ERR_LIMIT: there is no room for its indexes. ERR_BUSY: the reader's deadline came first. */
 enum err index_room_check(struct storage_reader *reader, const struct index_caps *caps,
                           const struct index_wish *wish, struct arena *arena, struct error *err);
 
