@@ -73,12 +73,35 @@ static enum err keep(struct sqlite_storage *s, const struct new_id *id, struct e
     return ERR_OK;
 }
 
+static enum err put_shelf(struct sqlite_storage *s, size_t shelf, struct error *err)
+{
+    size_t count = 0;
+    enum err rc = ERR_OK;
+    const struct new_id *ids = new_ids_sorted(&s->ids.waiting, shelf, &count);
+    for (size_t i = 0; i < count && !rc; i++)
+        rc = sql_run(&s->conn, SQL_REPORT_ID_INSERT, err, sql_int(ids[i].day),
+                     sql_blob(ids[i].hash, sizeof(ids[i].hash)), sql_int(ids[i].report_id));
+    new_ids_clear_shelf(&s->ids.waiting, shelf);
+    return rc;
+}
+
+/* Starts that follow one another sooner than a round ends would leave ever more of them. */
+static enum err put_all(struct sqlite_storage *s, struct error *err)
+{
+    struct sqlite_ids *i = &s->ids;
+    enum err rc = ERR_OK;
+    for (size_t shelf = 0; shelf < NEW_ID_SHELVES && !rc; shelf++)
+        rc = put_shelf(s, shelf, err);
+    i->kept_from = i->next_seq;
+    return rc ? rc : sql_run(&s->conn, SQL_NEW_IDS_DROP, err, sql_int(i->kept_from));
+}
+
 /* From the database, as it is in this transaction. */
 static enum err load(struct sqlite_storage *s, struct error *err)
 {
     struct sqlite_ids *i = &s->ids;
     bool row = true;
-    int64_t last = 0;
+    int64_t last = 0, count = 0;
     new_ids_clear(&i->waiting);
     sqlite3_stmt *st = sql_bind(&s->conn, SQL_NEW_IDS, NULL, 0, err);
     enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
@@ -88,12 +111,15 @@ static enum err load(struct sqlite_storage *s, struct error *err)
                             .report_id = sqlite3_column_int64(st, 3)};
         last = sqlite3_column_int64(st, 0);
         sql_column_fixed(st, 2, id.hash, sizeof(id.hash));
+        count++;
         rc = keep(s, &id, err);
         if (!rc)
             rc = sql_step(&s->conn, st, &row, err);
     }
     sql_end(st);
     i->next_seq = last + 1;
+    if (!rc && count > (int64_t)NEW_IDS_ROUNDS * s->new_ids)
+        rc = put_all(s, err);
     i->round_from = i->next_seq;
     i->away_below = i->kept_from;
     i->shelf = 0;
@@ -142,18 +168,6 @@ enum err sqlite_claim_id(struct sqlite_storage *s, const uint8_t id_hash[REPORT_
 
 /* --- the hand --------------------------------------------------------------------------------- */
 
-static enum err put_shelf(struct sqlite_storage *s, struct error *err)
-{
-    size_t count = 0;
-    enum err rc = ERR_OK;
-    const struct new_id *ids = new_ids_sorted(&s->ids.waiting, s->ids.shelf, &count);
-    for (size_t i = 0; i < count && !rc; i++)
-        rc = sql_run(&s->conn, SQL_REPORT_ID_INSERT, err, sql_int(ids[i].day),
-                     sql_blob(ids[i].hash, sizeof(ids[i].hash)), sql_int(ids[i].report_id));
-    new_ids_clear_shelf(&s->ids.waiting, s->ids.shelf);
-    return rc;
-}
-
 static void end_round(struct sqlite_ids *i)
 {
     i->shelf = 0;
@@ -183,7 +197,7 @@ enum err sqlite_ids_put_away(struct sqlite_storage *s, struct error *err)
     i->came = 0;
     i->steps += came * NEW_ID_SHELVES;
     for (; i->steps >= s->new_ids && !rc; i->steps -= s->new_ids) {
-        rc = put_shelf(s, err);
+        rc = put_shelf(s, i->shelf, err);
         if (++i->shelf == NEW_ID_SHELVES)
             end_round(i);
     }

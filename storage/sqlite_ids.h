@@ -4,7 +4,8 @@
  * Purpose: an id that is new is a row at the end of new_ids, whatever day and hash it has, and waits in
  * memory (storage/new_ids.h). With each commit a hand goes on over the shelves, as far as a round takes
  * NEW_IDS ids, and puts what waits there into report_ids, which is in the order of days and hashes: a
- * page of it takes several ids at a time. Rows of new_ids from before a round go once it has ended.
+ * page of it takes several ids at a time. Rows of new_ids from before a round go once it has ended. The
+ * hand begins anew with each start: where NEW_IDS_ROUNDS rounds wait, all of it is put away at once.
  *
  * Invariants: an id that was claimed is a row of one of the two tables, or of both, in the transaction
  * that claimed it. What waits in memory is what new_ids has, less what the hand put away; it is read anew
@@ -18,8 +19,9 @@
 
 #include "storage/sqlite_storage.h"
 
-/* Ids that come during a round of the hand. Reads look through twice as many. */
-#define NEW_IDS 65536
+/* Ids that come during a round of the hand. Reads look through two to four times as many. */
+#define NEW_IDS        65536
+#define NEW_IDS_ROUNDS 3
 
 /* Whether the id was counted within the retry window; if not it is remembered now, for `report_id`
  * (0: no report). */

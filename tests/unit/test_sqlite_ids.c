@@ -170,6 +170,28 @@ START_TEST(few_wait_and_all_are_put_away)
 }
 END_TEST
 
+/* A daemon that is started often, for what comes to it, does not end a round. */
+START_TEST(starts_leave_few_that_wait)
+{
+    struct suite s;
+    bool duplicate = false;
+    begin(&s);
+    for (int i = 0; i < 10 * ROUND; i++) {
+        if (i % (ROUND / 2) == 0)
+            suite_reopen(&s);
+        post(&s, i, 0, &duplicate);
+        ck_assert(!duplicate);
+        ck_assert_int_le(count_of(&s, "SELECT count(*) FROM new_ids"), 4 * ROUND);
+    }
+    ck_assert_int_eq(remembered(&s), 10 * ROUND);
+    for (int i = 0; i < 10 * ROUND; i++) {
+        post(&s, i, 1, &duplicate);
+        ck_assert(duplicate);
+    }
+    suite_close(&s);
+}
+END_TEST
+
 /* An op without ids that fails costs nothing: what waits stays known. */
 START_TEST(only_who_took_ids_makes_them_read_anew)
 {
@@ -220,4 +242,4 @@ START_TEST(those_that_wait_expire_too)
 END_TEST
 
 UNIT_MAIN("sqlite_ids", an_id_is_taken_once_whatever_happens, few_wait_and_all_are_put_away,
-          only_who_took_ids_makes_them_read_anew, those_that_wait_expire_too)
+          starts_leave_few_that_wait, only_who_took_ids_makes_them_read_anew, those_that_wait_expire_too)
