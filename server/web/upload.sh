@@ -397,6 +397,7 @@ open_upload() {
         ask --header 'Content-Type: application/json' --data-binary "@$work/question" \
             "$url/v1/symbols/uploads"
         case $status in
+        507) return 1 ;; # until somebody deletes something
         000 | 429 | 5??) back_off "$(detail)" || return 1 ;;
         401 | 403)
             complain "the server refused the token: $(detail)"

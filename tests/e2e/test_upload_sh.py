@@ -225,6 +225,22 @@ def in_pieces(shell):
         assert list((d.folder / 'data/spool').iterdir()) == []
 
 
+def without_room(shell):
+    """A cap is not gone a moment later: whoever reached it is told at once."""
+    with tempfile.TemporaryDirectory() as name, Daemon(env={'STALLSYM_SYMBOLS_INDEX_BYTES': '1'}) as d:
+        folder = pathlib.Path(name)
+        script = folder / 'upload.sh'
+        script.write_bytes(d.request('GET', '/upload.sh', token=False).body)
+        zipfile.ZipFile(DEMO).extractall(folder)
+        env = {'STALLSYM_URL': 'http://127.0.0.1:%d' % d.port, 'STALLSYM_TOKEN': d.token}
+        run(shell, script, ['--wait', folder / 'Shop.dSYM'], env, 0, 'Shop.dSYM: indexed')
+        (folder / 'Shop.dSYM/Contents/more').write_text('another archive')
+        for more in ([], ['--piece-size', '4K']):
+            text = run(shell, script, ['--force', *more, folder / 'Shop.dSYM'], env, 1, 'Shop.dSYM: refused: ',
+                       'index_bytes')
+            assert 'trying again' not in text, text
+
+
 def all_objects(d):
     return [o for item in d.get('/v1/symbols')['items'] for o in d.get('/v1/symbols/' + item['uuid'])['objects']]
 
@@ -232,4 +248,5 @@ def all_objects(d):
 for shell in SHELLS:
     one_shell(shell)
     in_pieces(shell)
+    without_room(shell)
 print('ok: upload.sh under ' + ', '.join(s[0] for s in SHELLS))
