@@ -140,14 +140,16 @@ static bool read_opening(struct http_request *r, json_t *body, struct opening *o
 static enum err has_index_room(struct http_request *r, const struct read_tools *tools,
                                struct opening *o, struct error *err)
 {
-    const struct index_wish wish = {o->op.sha256, o->op.bundle_id, o->op.system,
+    const uint8_t *sha256 = o->op.sha256;
+    const struct index_wish wish = {&sha256, 1, o->op.bundle_id, o->op.system,
                                     r->identity.bundle_id != NULL};
-    enum err rc =
-        index_room_check(tools->storage, &r->services->index_caps, &wish, tools->arena, err);
-    if (rc != ERR_LIMIT)
+    const char *refusal = NULL;
+    enum err rc = index_room_check(tools->storage, &r->services->index_caps, &wish, tools->arena,
+                                   &refusal, err);
+    if (rc != ERR_OK || !refusal)
         return rc;
     o->answered = true;
-    http_problem(r, 507, "%s", err->text);
+    http_problem(r, 507, "%s", refusal);
     return ERR_OK;
 }
 

@@ -29,8 +29,8 @@ struct upload_request {
     bool system;
     bool protect;
     bool wait;
-    bool no_room; /* for more indexes */
-    size_t at;    /* the part whose turn it is */
+    const char *no_room; /* why there are to be no more indexes */
+    size_t at;           /* the part whose turn it is */
 };
 
 static void remove_files(struct http_request *r)
@@ -43,11 +43,14 @@ static void remove_files(struct http_request *r)
 static void fail(struct http_request *r, const struct error *err)
 {
     remove_files(r);
-    const struct upload_request *q = r->state;
-    if (err->code == ERR_LIMIT) /* else it is of builds that are protected */
-        http_problem(r, q->no_room ? 507 : 409, "%s", err->text);
-    else
-        http_reply_failure(r, err);
+    http_reply_failure(r, err);
+    http_finish(r);
+}
+
+static void refuse(struct http_request *r, unsigned status, const char *words)
+{
+    remove_files(r);
+    http_problem(r, status, "%s", words);
     http_finish(r);
 }
 
@@ -182,6 +185,10 @@ static void written(struct http_request *r, struct write_op *op, enum err rc,
 {
     struct upload_request *q = r->state;
     struct upload_part *p = q->upload->parts[q->at];
+    if (rc == ERR_LIMIT) { /* of builds that are protected */
+        refuse(r, 409, err->text);
+        return;
+    }
     if (rc != ERR_OK) {
         fail(r, err);
         return;
@@ -248,16 +255,14 @@ static enum err check_room(struct http_request *r, const struct read_tools *tool
                            struct upload_request *q, struct error *err)
 {
     const struct upload *u = q->upload;
-    enum err rc = ERR_OK;
-    for (size_t i = 0; i < u->count && rc == ERR_OK; i++) {
-        const struct index_wish wish = {u->parts[i]->sha256, q->bundle_id, q->system,
-                                        r->identity.bundle_id != NULL};
-        rc = u->parts[i]->known ? ERR_OK
-                                : index_room_check(tools->storage, &r->services->index_caps, &wish,
-                                                   tools->arena, err);
+    const uint8_t *sha256[UPLOAD_PARTS_MAX];
+    struct index_wish wish = {sha256, 0, q->bundle_id, q->system, r->identity.bundle_id != NULL};
+    for (size_t i = 0; i < u->count; i++) {
+        if (!u->parts[i]->known)
+            sha256[wish.count++] = u->parts[i]->sha256;
     }
-    q->no_room = rc == ERR_LIMIT;
-    return rc;
+    return index_room_check(tools->storage, &r->services->index_caps, &wish, tools->arena,
+                            &q->no_room, err);
 }
 
 /* What shall be protected is written down once more; what another app's token sent is not told. */
@@ -285,10 +290,13 @@ static enum err look_up(struct http_request *r, const struct read_tools *tools, 
 
 static void looked_up(struct http_request *r, enum err rc, const struct error *err)
 {
-    if (rc == ERR_OK)
-        write_next(r);
-    else
+    const struct upload_request *q = r->state;
+    if (rc != ERR_OK)
         fail(r, err);
+    else if (q->no_room)
+        refuse(r, 507, q->no_room);
+    else
+        write_next(r);
 }
 
 static void spooled(struct http_request *r, enum err rc, const struct error *err)

@@ -312,8 +312,14 @@ static void read_over(struct http_request *r, enum err rc, const struct error *e
 static void job_done(struct read_job *job, enum err rc, const struct error *err)
 {
     struct http_request *r = job->user;
+    struct error late;
     if (!http_enter(r))
         return;
+    /* To whoever goes on, a limit is one of what the client wants. */
+    if (job->late && r->then) {
+        rc = error_set(&late, ERR_BUSY, "the question before it took too long; try again later");
+        err = &late;
+    }
     /* The last word on `r` may free it; the gate is the door's. */
     struct http_door *door = http_door_ref(r->door);
     (r->then ? r->then : read_over)(r, rc, err);

@@ -2,24 +2,26 @@
 
 #include "storage/read_symbols.h"
 
-/* The time to look was up: that says nothing of room. */
-static enum err looked(enum err rc, struct error *err)
+static const char all_full[] = "the index files have reached their cap ([symbols] index_bytes); "
+                               "delete uploads that nobody needs, or "
+                               "raise it";
+static const char app_full[] = "the app's index files have reached their cap ([symbols] "
+                               "app_index_bytes); delete uploads that nobody "
+                               "needs, or raise it";
+
+static enum err check_cap(struct storage_reader *reader, uint64_t cap, const char *bundle_id,
+                          const char *words, const char **ret_refusal, struct error *err)
 {
-    if (rc == ERR_LIMIT)
-        rc = err->code = ERR_BUSY;
+    uint64_t bytes = 0;
+    enum err rc = cap ? read_kept_index_bytes(reader, bundle_id, &bytes, err) : ERR_OK;
+    if (rc == ERR_OK && cap && bytes >= cap)
+        *ret_refusal = words;
     return rc;
 }
 
-static enum err check_cap(struct storage_reader *reader, uint64_t cap, const char *bundle_id,
-                          const char *words, struct error *err)
-{
-    uint64_t bytes = 0;
-    enum err rc = cap ? looked(read_kept_index_bytes(reader, bundle_id, &bytes, err), err) : ERR_OK;
-    return rc == ERR_OK && cap && bytes >= cap ? error_set(err, ERR_LIMIT, "%s", words) : rc;
-}
-
-enum err index_room_check(struct storage_reader *reader, const struct index_caps *caps,
-                          const struct index_wish *wish, struct arena *arena, struct error *err)
+/* *ret: whether all of it was indexed before. */
+static enum err is_known(struct storage_reader *reader, const struct index_wish *wish,
+                         struct arena *arena, bool *ret, struct error *err)
 {
     struct upload_row row;
     const struct upload_origin origin = {.bundle_id = wish->bundle_id,
@@ -28,20 +30,24 @@ enum err index_room_check(struct storage_reader *reader, const struct index_caps
                                          .os_build = "",
                                          .system = wish->system,
                                          .bound = wish->bound};
-    if (!caps->all && !caps->app)
-        return ERR_OK;
-    enum err rc =
-        looked(read_upload_by_sha256(reader, wish->sha256, &origin, arena, &row, err), err);
-    if (rc != ERR_NOT_FOUND)
+    enum err rc = ERR_OK;
+    for (size_t i = 0; i < wish->count && rc == ERR_OK; i++)
+        rc = read_upload_by_sha256(reader, wish->sha256[i], &origin, arena, &row, err);
+    *ret = rc == ERR_OK;
+    return rc == ERR_NOT_FOUND ? ERR_OK : rc;
+}
+
+enum err index_room_check(struct storage_reader *reader, const struct index_caps *caps,
+                          const struct index_wish *wish, struct arena *arena,
+                          const char **ret_refusal, struct error *err)
+{
+    bool known = true;
+    *ret_refusal = NULL;
+    enum err rc = caps->all || caps->app ? is_known(reader, wish, arena, &known, err) : ERR_OK;
+    if (rc != ERR_OK || known)
         return rc;
-    rc = check_cap(reader, caps->all, NULL,
-                   "the index files have reached their cap ([symbols] index_bytes); delete uploads "
-                   "that nobody needs, or raise it",
-                   err);
-    if (rc != ERR_OK || !*wish->bundle_id)
-        return rc;
-    return check_cap(reader, caps->app, wish->bundle_id,
-                     "the app's index files have reached their cap ([symbols] app_index_bytes); "
-                     "delete uploads that nobody needs, or raise it",
-                     err);
+    rc = check_cap(reader, caps->all, NULL, all_full, ret_refusal, err);
+    if (rc == ERR_OK && !*ret_refusal && *wish->bundle_id)
+        rc = check_cap(reader, caps->app, wish->bundle_id, app_full, ret_refusal, err);
+    return rc;
 }

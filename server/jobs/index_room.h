@@ -7,7 +7,8 @@
  *
  * Invariants: asked at the door, for an answer that says why, and by the indexer again, before an upload
  * is read: what waits together above the cap fails. So it is passed by no more than one upload's. What
- * was indexed before may be sent again: that is how a damaged index is mended.
+ * was indexed before may be sent again: that is how a damaged index is mended. The sums take a while
+ * where there are hundreds of thousands of symbol files: they are asked for once, however many files.
  *
  * Threads: the reader's. Memory: the caller's arena.
  */
@@ -15,6 +16,7 @@
 #define STALLSYM_JOBS_INDEX_ROOM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -28,13 +30,16 @@ struct index_caps {
 
 /* An upload, as far as it matters here. */
 struct index_wish {
-    const uint8_t *sha256; /* of its body */
+    const uint8_t *const *sha256; /* of each of its files */
+    size_t count;
     const char *bundle_id; /* "" */
     bool system, bound;
 };
 
-/* ERR_LIMIT: there is no room for its indexes. ERR_BUSY: the reader's deadline came first. */
+/* *ret_refusal: why there is no room for the indexes of one of the files; NULL: there is, for the first
+ * of them. */
 enum err index_room_check(struct storage_reader *reader, const struct index_caps *caps,
-                          const struct index_wish *wish, struct arena *arena, struct error *err);
+                          const struct index_wish *wish, struct arena *arena,
+                          const char **ret_refusal, struct error *err);
 
 #endif

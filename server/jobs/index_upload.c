@@ -156,10 +156,12 @@ static enum err tell_known(struct index_upload *u, const char *work_dir, char kn
                : error_set(err, ERR_IO, "the path of the work folder is too long");
 }
 
-static enum err check_room(struct index_upload *u, const struct upload_row *row, struct error *err)
+static enum err check_room(struct index_upload *u, const struct upload_row *row,
+                           const char **ret_refusal, struct error *err)
 {
-    const struct index_wish wish = {row->sha256, row->bundle_id, row->system, row->bound};
-    return index_room_check(u->reader, &u->caps, &wish, u->arena, err);
+    const uint8_t *sha256 = row->sha256;
+    const struct index_wish wish = {&sha256, 1, row->bundle_id, row->system, row->bound};
+    return index_room_check(u->reader, &u->caps, &wish, u->arena, ret_refusal, err);
 }
 
 /* Stacks that their indexes named are resolved anew. */
@@ -180,14 +182,15 @@ static enum err run_child(struct index_upload *u, const struct upload_row *row,
     struct index_child child = u->child;
     struct restored maps = {.note = NULL};
     bool there = false;
+    const char *refusal = NULL;
     enum err child_rc = ERR_OK;
     enum err rc = find_upload(u, row, path, sizeof(path), &there, err);
     if (rc == ERR_OK && !there)
         return fail_upload(u, row, NULL, 0, "the uploaded file is gone", err);
-    if (rc == ERR_OK && (rc = check_room(u, row, err)) == ERR_LIMIT) {
-        const struct error full = *err;
-        return fail_upload(u, row, NULL, 0, full.text, err);
-    }
+    if (rc == ERR_OK)
+        rc = check_room(u, row, &refusal, err);
+    if (refusal)
+        return fail_upload(u, row, NULL, 0, refusal, err);
     child.upload = path;
     child.own_maps_dir = blob_store_own_maps(u->blobs, owner_of(row), own_maps, sizeof(own_maps));
     child.out_dir = work_dir;

@@ -50,7 +50,8 @@ static void run_job(struct reader_thread *t, struct read_job *job)
     storage_reader_deadline(t->storage, tools.deadline_mono_ms);
     enum err rc = job->run(job, &tools, &err);
     metrics_add(r->metrics, METRIC_READS, 1);
-    if (rc == ERR_LIMIT && clock_mono_ms() >= tools.deadline_mono_ms)
+    job->late = rc == ERR_LIMIT && clock_mono_ms() >= tools.deadline_mono_ms;
+    if (job->late)
         metrics_add(r->metrics, METRIC_READS_TIMED_OUT, 1);
     job->done(job, rc, &err);
 }

@@ -12,6 +12,7 @@
 #ifndef STALLSYM_JOBS_READERS_H
 #define STALLSYM_JOBS_READERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,7 @@ struct read_job {
     /* rc and err are run()'s; ERR_BUSY when the readers stopped before it ran. */
     void (*done)(struct read_job *job, enum err rc, const struct error *err);
     void *user;
+    bool late; /* for done(): ERR_LIMIT is of the deadline */
 };
 
 struct readers_options {

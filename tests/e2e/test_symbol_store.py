@@ -3,7 +3,7 @@ fall back to the next best, indexes that are lost or of an older version, object
 
 Covers: server/http/api_symbol_delete.c server/jobs/index_room.c server/jobs/index_install.c
 """
-import hashlib, itertools, json, os, pathlib, signal, struct, sys, time, uuid, zipfile, zlib
+import hashlib, itertools, json, os, pathlib, signal, sqlite3, struct, sys, time, uuid, zipfile, zlib
 
 sys.path.insert(0, os.path.dirname(__file__))
 from daemon import Daemon, frame_lines
@@ -365,6 +365,29 @@ def indexes_are_capped():
         assert '[symbols] index_bytes' in answer.json['uploads'][1]['reason'], answer
 
 
+def a_slow_sum_is_no_full_store():
+    """Where the sum of so many indexes cannot be had in time the upload may come again: 503, not 507."""
+    full = objects()['full']
+    with Daemon() as d:
+        d.upload(full, 'wait=1&bundle_id=com.a&version=1', 200)
+        d.stop()
+        base = sqlite3.connect(d.folder / 'data/stallsym.db')
+        names = [x[1] for x in base.execute('PRAGMA table_info(slices)')]
+        other = {'id': 'n', 'uuid': 'randomblob(16)', 'object_sha256': 'randomblob(32)'}
+        base.execute('WITH RECURSIVE c (n) AS (SELECT 100 UNION ALL SELECT n + 1 FROM c LIMIT 100000) '
+                     'INSERT INTO slices (%s) SELECT %s FROM c, (SELECT * FROM slices) x' % (
+                         ', '.join(names), ', '.join(other.get(x, 'x.' + x) for x in names)))
+        base.commit()
+        base.close()
+        d.env['STALLSYM_HTTP_READ_MS'] = '10'
+        d.start()
+        answer = d.upload(full + b' ', 'bundle_id=com.b&version=1')
+        assert answer.status == 503, answer
+        d.env['STALLSYM_HTTP_READ_MS'] = '600000'
+        d.restart()
+        d.upload(full + b' ', 'bundle_id=com.b&version=1', 202)
+
+
 def who_holds_most_gives():
     """One app's newer files push out its own older ones, not the other app's; so does a cap by app."""
     full = objects()['full']
@@ -441,6 +464,7 @@ def main():
 TESTS = [b20_any_order_one_answer, all_orders_of_three_agree, deleting_a_uuid_takes_all,
          b75_another_build_was_sent, indexes_are_made_anew, without_the_object_it_is_missing,
          what_cannot_be_opened_is_found_at_its_use, fallback_without_an_index, objects_are_dropped,
-         who_holds_most_gives, indexes_are_capped, protected_builds]
+         who_holds_most_gives, indexes_are_capped, a_slow_sum_is_no_full_store,
+         protected_builds]
 if __name__ == '__main__':
     main()

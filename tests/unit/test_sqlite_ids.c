@@ -242,4 +242,5 @@ START_TEST(those_that_wait_expire_too)
 END_TEST
 
 UNIT_MAIN("sqlite_ids", an_id_is_taken_once_whatever_happens, few_wait_and_all_are_put_away,
-          starts_leave_few_that_wait, only_who_took_ids_makes_them_read_anew, those_that_wait_expire_too)
+          starts_leave_few_that_wait, only_who_took_ids_makes_them_read_anew,
+          those_that_wait_expire_too)
