@@ -31,9 +31,11 @@ static enum err is_known(struct storage_reader *reader, const struct index_wish 
                                          .system = wish->system,
                                          .bound = wish->bound};
     enum err rc = ERR_OK;
-    for (size_t i = 0; i < wish->count && rc == ERR_OK; i++)
+    *ret = true;
+    for (size_t i = 0; i < wish->count && rc == ERR_OK && *ret; i++) {
         rc = read_upload_by_sha256(reader, wish->sha256[i], &origin, arena, &row, err);
-    *ret = rc == ERR_OK;
+        *ret = rc == ERR_OK && row.bound == wish->bound; /* what serves all is no app's own */
+    }
     return rc == ERR_NOT_FOUND ? ERR_OK : rc;
 }
 

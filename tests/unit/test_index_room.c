@@ -76,7 +76,7 @@ START_TEST(one_that_is_new_is_enough)
 }
 END_TEST
 
-/* Of who has it: of another app it is as new as any. */
+/* Of who has it: of another app it is as new as any, and so is of an app's own what serves all. */
 START_TEST(what_is_indexed_may_come_again)
 {
     struct suite s;
@@ -85,6 +85,9 @@ START_TEST(what_is_indexed_may_come_again)
     ck_assert_int_eq(ask(&s, 1, 1, 1, "com.a", true), ERR_OK);
     ck_assert_int_eq(ask(&s, 1, 1, 1, "com.b", true), ERR_DENIED);
     ck_assert_int_eq(ask(&s, 1, 1, 1, "", false), ERR_DENIED);
+    index_for(&s, 2, "com.a", false);
+    ck_assert_int_eq(ask(&s, 1, 1, 2, "com.a", false), ERR_OK);
+    ck_assert_int_eq(ask(&s, 1, 1, 2, "com.a", true), ERR_DENIED);
     suite_close(&s);
 }
 END_TEST
