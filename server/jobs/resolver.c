@@ -28,8 +28,9 @@
  * the writer gathers), and each commit that brings new stacks rings. Passes therefore begin GATHER_MS
  * apart: under load a pass takes what came in that time, alone it begins at once.
  *
- * Nothing is held up by a stack that cannot be resolved: see resolver_worker.h. What the machine had
- * no memory for is tried again by the next pass, after RETRY_MS.
+ * Nothing is held up by a stack that cannot be resolved: see resolver_worker.h. Nor by one whose answer
+ * the writer refuses, as what it has of the stack is damaged: the stacks of such an op are an op each in
+ * the next pass. What the machine had no memory for is tried again by the next pass, after RETRY_MS.
  *
  * Locks. One, around the bell, the count of ops under way and the list of late stacks; not held
  * while anything is called.
@@ -59,6 +60,11 @@
 #define SUBMIT_WAIT_MS 20   /* the writer's queue is full: try again */
 #define IDLE_LATE_MAX  3    /* passes in a row that brought nothing but late stacks */
 
+/* Ids of stacks, both inclusive; zeros: none. */
+struct span {
+    uint64_t from, to;
+};
+
 struct resolver {
     struct writer *writer;
     struct index_cache *cache;
@@ -75,13 +81,15 @@ struct resolver {
     size_t piece_stacks;
     uint64_t *suspects; /* stacks that were late in the pass before; the thread's own */
     size_t suspect_count;
+    struct span alone; /* an op each, in this pass; the thread's own */
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
     const struct rules *next_rules;
     bool rung;
     bool stopping;
-    bool failed; /* a read or an op of this pass failed */
+    bool failed;         /* a read or an op of this pass failed */
+    struct span refused; /* what ops had that the writer refused, in this pass */
     size_t under_way;
     uint64_t applied; /* of this pass */
     uint64_t *late;
@@ -162,6 +170,14 @@ static void vet_piece(struct resolver *r, struct resolver_piece *piece)
 
 /* --- ops -------------------------------------------------------------------------------------- */
 
+/* Its stacks are in order. */
+static void note_refused(struct span *all, const struct op_resolutions *out)
+{
+    const uint64_t from = out->items[0].stack_id, to = out->items[out->count - 1].stack_id;
+    all->from = all->to == 0 || from < all->from ? from : all->from;
+    all->to = to > all->to ? to : all->to;
+}
+
 /* On the writer's thread. The resolver may be gone once no op is under way. */
 static void op_done(struct write_op *op, enum err rc, const struct error *err)
 {
@@ -180,6 +196,8 @@ static void op_done(struct write_op *op, enum err rc, const struct error *err)
     }
     r->applied += applied;
     r->failed = r->failed || rc != ERR_OK;
+    if (rc != ERR_OK && rc != ERR_IO && rc != ERR_BUSY)
+        note_refused(&r->refused, out);
     r->under_way--;
     pthread_cond_broadcast(&r->changed);
     pthread_mutex_unlock(&r->lock);
@@ -250,13 +268,13 @@ static bool fits(const struct write_op *op, const struct write_op *piece)
 }
 
 /* A page is one op, so that the sums of its clusters are written once; what does not fit is another. */
-static void submit_pieces(struct resolver *r, size_t count)
+static void submit_pieces(struct resolver *r, size_t count, bool alone)
 {
     struct write_op *op = NULL;
     for (size_t i = 0; i < count; i++) {
         struct write_op *piece = r->pieces[i].op;
         r->pieces[i].op = NULL;
-        if (op && piece && fits(op, piece) && write_op_join(op, piece))
+        if (op && piece && !alone && fits(op, piece) && write_op_join(op, piece))
             continue;
         if (op)
             submit(r, op);
@@ -266,11 +284,17 @@ static void submit_pieces(struct resolver *r, size_t count)
         submit(r, op);
 }
 
+static bool are_alone(const struct resolver *r, const struct pending_stack *stacks, size_t count)
+{
+    return stacks[0].stack_id <= r->alone.to && stacks[count - 1].stack_id >= r->alone.from;
+}
+
 /* Returns whether something was left out. */
 static bool resolve_page(struct resolver *r, const struct pending_stack *stacks, size_t count)
 {
     bool incomplete = false, starved = false;
-    const size_t most = r->piece_stacks;
+    const bool alone = are_alone(r, stacks, count);
+    const size_t most = alone ? 1 : r->piece_stacks;
     size_t pieces = (count + most - 1) / most;
     for (size_t i = 0; i < pieces; i++) {
         size_t left = count - i * most;
@@ -291,7 +315,7 @@ static bool resolve_page(struct resolver *r, const struct pending_stack *stacks,
     }
     /* One page with the writer while the next one is read and symbolized, not more. */
     wait_under_way(r, 1);
-    submit_pieces(r, pieces);
+    submit_pieces(r, pieces, alone);
     count_frames(r);
     if (starved) {
         log_warn("stacks wait for memory", "page=%zu", count);
@@ -328,6 +352,8 @@ static bool begin_pass(struct resolver *r)
     r->suspect_count = r->late_count < LATE_MAX ? r->late_count : LATE_MAX;
     memcpy(r->suspects, r->late, r->suspect_count * sizeof(r->late[0]));
     r->late_count = 0;
+    r->alone = r->refused;
+    r->refused = (struct span){0};
     r->applied = 0;
     r->failed = false;
     pthread_mutex_unlock(&r->lock);
@@ -444,9 +470,8 @@ static enum err make_parts(struct resolver *r, struct storage *storage, struct e
     /* A page is a piece for each worker, or some. */
     r->piece_stacks = (r->options.page + r->options.workers - 1) / r->options.workers;
     r->piece_stacks = r->piece_stacks < PIECE_MAX ? r->piece_stacks : PIECE_MAX;
-    const size_t pieces = (r->options.page + r->piece_stacks - 1) / r->piece_stacks;
     r->page_arena = arena_new(PAGE_ARENA);
-    r->pieces = calloc(pieces, sizeof(r->pieces[0]));
+    r->pieces = calloc(r->options.page, sizeof(r->pieces[0])); /* of one stack each at most */
     r->workers = calloc(r->options.workers, sizeof(r->workers[0]));
     r->suspects = calloc(LATE_MAX, sizeof(r->suspects[0]));
     r->late = calloc(LATE_MAX, sizeof(r->late[0]));

@@ -2,6 +2,7 @@
 #include "server/jobs/resolver.h"
 
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -367,6 +368,44 @@ START_TEST(a_damaged_stack_holds_nothing_up)
 }
 END_TEST
 
+static void damage_counters(const char *report)
+{
+    char sql[200], path[600];
+    sqlite3 *db = NULL;
+    snprintf(path, sizeof(path), "%s/test.db", rig.dir);
+    snprintf(sql, sizeof(sql), "UPDATE counters SET hist = x'ffffff' WHERE stack_id = %llu",
+             (unsigned long long)report_row(report).stack.stack_id);
+    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_changes(db), 1);
+    sqlite3_close(db);
+}
+
+/* Those of its op were never resolved, nor were those that came later. */
+START_TEST(a_stack_that_the_writer_refuses_holds_nothing_up)
+{
+    char id[8];
+    setup();
+    rig_put_index(&rig, &shop, "shop_load");
+    for (uint64_t i = 0; i < 6; i++) {
+        snprintf(id, sizeof(id), "r%d", (int)i);
+        rig_apply(&rig, report(id, 0x1000 + i));
+    }
+    damage_counters("r3");
+    start_resolver(2, 512);
+    for (int n = 0; n < 20000 && pending() > 1; n++)
+        usleep(500);
+    ck_assert_uint_eq(pending(), 1);
+    rig_apply(&rig, report("later", 0x1010));
+    for (int n = 0; n < 20000 && pending() > 1; n++)
+        usleep(500);
+    ck_assert_uint_eq(pending(), 1);
+    ck_assert_str_eq(cluster_row(report_row("later").cluster_id).function, "shop_load");
+    ck_assert_uint_eq(report_row("r3").cluster_id, 0);
+    teardown();
+}
+END_TEST
+
 static void upload_indexed(const struct uuid *uuid, const char *name, uint64_t vmaddr,
                            uint64_t size)
 {
@@ -518,6 +557,6 @@ UNIT_MAIN("resolver", a_stand_in_names_frames_until_the_true_file_comes,
           the_device_knows_better_than_a_stand_in, names_and_clusters,
           images_without_a_class_are_known_by_name, a_late_index_moves_its_stacks,
           takes_up_what_waits_at_start, many_pages_many_workers, a_damaged_stack_holds_nothing_up,
-          an_index_that_is_gone_is_not_waited_for, slide_groups_are_placed,
-          waiting_ends_after_a_time, a_failed_commit_is_tried_again,
+          a_stack_that_the_writer_refuses_holds_nothing_up, an_index_that_is_gone_is_not_waited_for,
+          slide_groups_are_placed, waiting_ends_after_a_time, a_failed_commit_is_tried_again,
           stops_at_once_whatever_is_pending)
