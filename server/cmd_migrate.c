@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "server/cmd.h"
@@ -40,6 +41,7 @@ static int migrate(const struct config *config)
 {
     struct data_dir *dir = NULL;
     struct error err;
+    umask(0027); /* as `run` */
     enum err rc = data_dir_open(config->storage.dir, &dir, &err);
     if (rc == ERR_OK)
         rc = open_database(config, dir, &err);
@@ -69,7 +71,7 @@ const struct cmd cmd_migrate = {
     .details =
         "`run` does the same when it starts; this is for a maintenance window, with the\n"
         "daemon stopped. One copy of the database as it was is kept beside it, as large as it is\n"
-        "(stallsym.db.before-N): there must be room for it, and it may be deleted once the\n"
-        "new program is found good.",
+        "(stallsym.db.before-N, N the first schema it was brought to): there must be room for it,\n"
+        "and it may be deleted once the new program is found good.",
     .run = run,
 };

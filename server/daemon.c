@@ -288,6 +288,7 @@ static enum err start_indexer(struct daemon *d, struct error *err)
         .system_object_ms = (int64_t)r->system_object_days * CLOCK_DAY_MS,
         .object_bytes = r->object_bytes,
         .app_object_bytes = r->app_object_bytes,
+        .index_bytes = c->index_bytes,
         .open_upload_ms = (int64_t)c->open_upload_hours * 3600000,
         .check_ms = (int64_t)c->check_hours * 3600000};
     struct indexer_options options = {.program = "/proc/self/exe",

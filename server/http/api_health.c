@@ -22,6 +22,7 @@ static void print_ready(struct http_request *r)
         {METRIC_CHECKPOINT_FAILING, "the database file cannot be written, only its log can"},
         {METRIC_COMMITS_SLOW, "the disk is slow: commits take seconds"},
         {METRIC_SPOOL_FAILING, "uploads cannot be written"},
+        {METRIC_INDEXES_FULL, "the index files have reached their cap: symbol uploads are refused"},
         {METRIC_STORE_FAILING, "the symbol store cannot be written, or nothing can be indexed"},
     };
     struct jout j;

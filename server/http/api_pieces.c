@@ -149,6 +149,7 @@ static enum err has_index_room(struct http_request *r, const struct read_tools *
     if (rc != ERR_OK || !refusal)
         return rc;
     o->answered = true;
+    metrics_add(r->services->metrics, METRIC_UPLOADS_NO_ROOM, 1);
     http_problem(r, 507, "%s", refusal);
     return ERR_OK;
 }

@@ -291,6 +291,8 @@ static enum err look_up(struct http_request *r, const struct read_tools *tools, 
 static void looked_up(struct http_request *r, enum err rc, const struct error *err)
 {
     const struct upload_request *q = r->state;
+    if (rc == ERR_OK && q->no_room)
+        metrics_add(r->services->metrics, METRIC_UPLOADS_NO_ROOM, 1);
     if (rc != ERR_OK)
         fail(r, err);
     else if (q->no_room)

@@ -51,6 +51,8 @@
     X(INDEXES_OPEN, gauge, "stallsym_indexes_open", "index files mapped")                          \
     X(UPLOADS, counter, "stallsym_uploads_total", "symbol uploads received")                       \
     X(UPLOADS_FAILED, counter, "stallsym_uploads_failed_total", "symbol uploads that failed")      \
+    X(UPLOADS_NO_ROOM, counter, "stallsym_uploads_refused_total",                                  \
+      "symbol uploads refused at the door for a cap of index files")                               \
     X(UPLOADS_WAITING, gauge, "stallsym_uploads_waiting", "symbol uploads not indexed yet")        \
     X(SPOOL_FAILING, gauge, "stallsym_spool_failing", "1: uploads cannot be written")              \
     X(DATABASE_DAMAGED, gauge, "stallsym_database_damaged", "1: a damaged page was met")           \
@@ -62,6 +64,8 @@
     X(OBJECT_FILES, gauge, "stallsym_object_files", "object files kept")                           \
     X(OBJECT_BYTES, gauge, "stallsym_object_bytes", "bytes of object files kept")                  \
     X(INDEX_BYTES, gauge, "stallsym_index_bytes", "bytes of index files in use")                   \
+    X(KEPT_INDEX_BYTES, gauge, "stallsym_kept_index_bytes", "bytes of all index files kept")       \
+    X(INDEXES_FULL, gauge, "stallsym_indexes_full", "1: index files have reached their cap")       \
     X(OBJECTS_DROPPED, counter, "stallsym_objects_dropped_total", "object files dropped")          \
     X(REFITS, counter, "stallsym_indexes_chosen_anew_total", "indexes chosen or made anew")        \
     X(BACKUPS, counter, "stallsym_backups_total", "backups made")                                  \

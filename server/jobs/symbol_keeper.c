@@ -18,6 +18,7 @@
 #define USES_MAX         4096
 #define OBJECTS_EVERY_MS 5000
 #define OBJECTS_AT_ONCE  64
+#define ROOM_EVERY_MS    60000 /* a sum of all index files */
 #define OPENS_EVERY_MS   60000
 #define OPENS_AT_ONCE    64
 #define QUICK_AT_ONCE    200 /* indexes opened in a step */
@@ -29,7 +30,7 @@ struct symbol_keeper {
     struct symbol_keeper_parts parts;
     struct symbol_keeper_options options;
     /* When something is due, by the monotonic clock; INT64_MIN: at once. */
-    int64_t uses_at, objects_at, opens_at, patrol_at;
+    int64_t uses_at, objects_at, room_at, opens_at, patrol_at;
     bool whole; /* this round of the patrol reads indexes whole */
     char cursor[CURSOR_SIZE];
     struct uuid uses[USES_MAX];
@@ -46,7 +47,7 @@ struct symbol_keeper *symbol_keeper_new(const struct symbol_keeper_parts *parts,
     k->parts = *parts;
     k->options = *options;
     index_watch_init(&k->watch, parts->cache, parts->blobs, parts->reader);
-    k->uses_at = k->objects_at = k->opens_at = k->patrol_at = INT64_MIN;
+    k->uses_at = k->objects_at = k->room_at = k->opens_at = k->patrol_at = INT64_MIN;
     return k;
 }
 
@@ -194,6 +195,26 @@ static enum err tend_objects(struct symbol_keeper *k, int64_t wall_ms, struct ar
     return ERR_OK;
 }
 
+/* --- room for indexes ----------------------------------------------------------------------- */
+
+/* Told once, until there is room again. */
+static enum err look_at_room(struct symbol_keeper *k, struct error *err)
+{
+    struct metrics *m = k->parts.metrics;
+    const uint64_t cap = k->options.index_bytes;
+    uint64_t kept = 0;
+    enum err rc = read_kept_index_bytes(k->parts.reader, NULL, &kept, err);
+    if (rc != ERR_OK)
+        return rc;
+    const bool full = cap && kept >= cap;
+    if (full && !metrics_get(m, METRIC_INDEXES_FULL))
+        log_warn("index files have reached their cap: symbol uploads are refused",
+                 "bytes=%" PRIu64 " index_bytes=%" PRIu64, kept, cap);
+    metrics_set(m, METRIC_KEPT_INDEX_BYTES, (int64_t)kept);
+    metrics_set(m, METRIC_INDEXES_FULL, full);
+    return ERR_OK;
+}
+
 /* --- uploads in pieces ------------------------------------------------------------------------ */
 
 /* With its lock held: is it still as old as it was? */
@@ -337,6 +358,10 @@ enum err symbol_keeper_step(struct symbol_keeper *k, int64_t wall_ms, int64_t mo
         rc = tend_objects(k, wall_ms, arena, &more, err);
         k->objects_at = more ? mono_ms : mono_ms + OBJECTS_EVERY_MS;
         *ret_more |= more;
+    }
+    if (rc == ERR_OK && mono_ms >= k->room_at) {
+        rc = look_at_room(k, err);
+        k->room_at = mono_ms + ROOM_EVERY_MS;
     }
     if (rc == ERR_OK && mono_ms >= k->opens_at) {
         rc = tend_opens(k, wall_ms, arena, &more, err);

@@ -6,6 +6,7 @@
  *   - drops object files (never indexes) that were of no use for so many days, apart for apps and
  *     systems; above a cap of bytes the longest unused ones of who holds most (object_shares.h);
  *     those of deleted uploads. Protected builds are left alone;
+ *   - tells when the index files have reached their cap;
  *   - gives up uploads in pieces that nobody goes on with;
  *   - looks at every index in use: soon after a start whether it is there and of this version, and
  *     once in a while whether it is whole; those that are used sooner (index_watch.h); what is not
@@ -39,6 +40,7 @@ struct symbol_keeper_options {
     int64_t system_object_ms;  /* so those of systems */
     uint64_t object_bytes;     /* of all objects; 0: no cap; so the next one */
     uint64_t app_object_bytes; /* of those that one app holds (read_object_holders) */
+    uint64_t index_bytes;      /* at so many of index files uploads are refused; 0: no cap */
     int64_t open_upload_ms;    /* an upload in pieces lives so long without one */
     int64_t check_ms;          /* every index is read whole so often; 0: never */
 };

@@ -101,7 +101,7 @@ def upgraded():
 
 def migrate(data):
     done = subprocess.run([PROGRAM, 'migrate'], env={**os.environ, 'STALLSYM_STORAGE_DIR': str(data)},
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=60, umask=0o022)
     assert done.returncode == 0, done
     return done.stdout
 
@@ -111,10 +111,12 @@ def by_command(folder):
     data = folder / 'other'
     assert migrate(data) == 'a new database, schema %d\n' % NEWEST
     assert migrate(data) == 'schema %d, nothing to do\n' % NEWEST
+    assert (data / 'stallsym.db').stat().st_mode & 0o777 == 0o640
     (data / 'stallsym.db').write_bytes(gzip.decompress(FIXTURE.read_bytes()))
     copy = data.resolve() / 'stallsym.db.before-2'
     assert migrate(data) == 'schema 1 -> %d, the database as it was is kept as %s\n' % (NEWEST, copy)
     assert version(data / 'stallsym.db') == NEWEST and version(copy) == 1
+    assert copy.stat().st_mode & 0o777 == 0o640, 'reports are nobody else\'s'
 
 
 def newer(folder, database):

@@ -293,6 +293,32 @@ START_TEST(an_app_has_a_cap_of_its_own)
 }
 END_TEST
 
+static void delete_upload(uint64_t id)
+{
+    struct write_op *op = write_op_new(WRITE_UPLOAD_DELETE, 4096);
+    op->u.upload_delete.id = id;
+    rig_apply(&rig, op);
+}
+
+START_TEST(a_cap_of_indexes_that_is_reached_is_told)
+{
+    const struct symbol_keeper_options o = {.index_bytes = 200};
+    setup(&o);
+    add(1, 1, 3, true, false, NULL, NOW);
+    step(NOW, 0);
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_KEPT_INDEX_BYTES), 100);
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_INDEXES_FULL), 0);
+    const uint64_t id = add(2, 2, 3, true, false, NULL, NOW);
+    step(NOW, 60000);
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_KEPT_INDEX_BYTES), 200);
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_INDEXES_FULL), 1);
+    delete_upload(id);
+    step(NOW, 120000);
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_INDEXES_FULL), 0);
+    teardown();
+}
+END_TEST
+
 START_TEST(many_objects_go_in_steps)
 {
     const struct symbol_keeper_options o = {.object_ms = CLOCK_DAY_MS};
@@ -316,9 +342,7 @@ START_TEST(objects_of_deleted_uploads_go_at_once)
     add(2, 2, 3, true, false, "object", NOW);
     step(NOW + 4000 * CLOCK_DAY_MS, 0);
     ck_assert(object_is_there(1)); /* for ever */
-    struct write_op *op = write_op_new(WRITE_UPLOAD_DELETE, 4096);
-    op->u.upload_delete.id = id;
-    rig_apply(&rig, op);
+    delete_upload(id);
     step(NOW, 10000);
     ck_assert(!object_is_there(1) && object_is_there(2));
     teardown();
@@ -743,7 +767,8 @@ START_TEST(a_busy_machine_decides_nothing)
 END_TEST
 
 UNIT_MAIN("symbol_keeper", objects_of_no_use_go, above_the_cap_the_longest_unused_go,
-          above_the_cap_who_holds_most_gives, an_app_has_a_cap_of_its_own, many_objects_go_in_steps,
+          above_the_cap_who_holds_most_gives, an_app_has_a_cap_of_its_own,
+          a_cap_of_indexes_that_is_reached_is_told, many_objects_go_in_steps,
           objects_of_deleted_uploads_go_at_once, uploads_in_pieces_expire,
           the_patrol_finds_what_is_lost_and_what_is_damaged,
           the_best_that_can_be_had_comes_into_use, an_object_that_gives_nothing_is_lost,
