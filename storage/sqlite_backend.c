@@ -24,11 +24,39 @@
 #define NAMES_MAX       262144
 #define DEADLINE_OPCODE 4000 /* virtual machine instructions between two looks at the clock */
 
+#define LOG_HEADER   32
+#define FRAME_HEADER 24
+
+/* So long the log is at least. */
+static int64_t log_bytes(const struct sqlite_storage *s)
+{
+    const int64_t pages = sqlite_log_pages(&s->log_pages);
+    const int64_t bytes = pages ? LOG_HEADER + pages * (FRAME_HEADER + s->page_size) : 0;
+    return bytes < s->log_kept ? bytes : s->log_kept;
+}
+
+static bool is_cut(enum sqlite_files_state state)
+{
+    return state == FILES_LOG_CUT || state == FILES_LOG_HOLLOW;
+}
+
+/* What it has in place of its pages is not copied at the end. */
+static void keep_log(struct sqlite_storage *s)
+{
+    struct sql_conn *all[] = {&s->conn, &s->checkpoint_conn};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        if (all[i]->db)
+            (void)sqlite3_db_config(all[i]->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    }
+}
+
 static void sqlite_close(struct storage *base)
 {
     struct sqlite_storage *s = sqlite_of(base);
     if (s->in_group)
         sqlite_rollback(base);
+    if (is_cut(sqlite_files_look(&s->files, s->path, log_bytes(s))))
+        keep_log(s);
     sql_conn_close(&s->checkpoint_conn);
     sql_conn_close(&s->conn); /* the last one: checkpoints and removes the write-ahead log */
     writeback_done(&s->writeback);
@@ -120,17 +148,6 @@ static enum err sqlite_open(const struct storage_options *o, struct storage **re
 
 /* --- the write-ahead log ---------------------------------------------------------------------- */
 
-#define LOG_HEADER   32
-#define FRAME_HEADER 24
-
-/* So long the log is at least. */
-static int64_t log_bytes(const struct sqlite_storage *s)
-{
-    const int64_t pages = sqlite_log_pages(&s->log_pages);
-    const int64_t bytes = pages ? LOG_HEADER + pages * (FRAME_HEADER + s->page_size) : 0;
-    return bytes < s->log_kept ? bytes : s->log_kept;
-}
-
 /* With checkpoint_lock. */
 static enum err copy_home(struct sqlite_storage *s, bool truncate, int64_t *ret_left,
                           struct error *err)
@@ -162,8 +179,8 @@ static enum err sqlite_checkpoint(struct storage *base, bool truncate, uint64_t 
         return error_set(err, ERR_BUSY, "another checkpoint is under way");
     const enum sqlite_files_state state = sqlite_files_look(&s->files, s->path, log_bytes(s));
     /* Of a log that was cut there is no telling what would be copied. */
-    enum err rc = state == FILES_LOG_CUT ? sqlite_files_error(state, err)
-                                         : copy_home(s, truncate, &left, err);
+    enum err rc =
+        is_cut(state) ? sqlite_files_error(state, err) : copy_home(s, truncate, &left, err);
     /* SQLite syncs when all is copied, and only then: that is to find little. */
     if (!rc && !truncate && left > 0)
         (void)writeback_run(&s->writeback);
@@ -195,7 +212,9 @@ enum err sqlite_look_at_files(struct sqlite_storage *s, struct error *err)
     pthread_mutex_lock(&s->checkpoint_lock);
     state =
         sqlite_files_look(&s->files, s->path, log_bytes(s)); /* no truncation is under way now */
-    if (state == FILES_LOG_CUT && !s->in_group && !atomic_load(&s->files.cut))
+    if (state == FILES_LOG_HOLLOW)
+        atomic_store(&s->files.cut, true);
+    else if (state == FILES_LOG_CUT && !s->in_group && !atomic_load(&s->files.cut))
         state = begin_log_anew(s);
     else if (state == FILES_LOG_GONE && sqlite_log_pages(&s->log_pages) > 0)
         (void)copy_home(s, false, &left, NULL); /* its pages are lost with this process */

@@ -1,13 +1,27 @@
 #include "storage/sqlite_files.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static bool log_path(const char *path, char *out, size_t size)
 {
     int n = snprintf(out, size, "%s-wal", path);
     return n > 0 && (size_t)n < size;
+}
+
+/* A log begins with a number that is not 0. One that cannot be read is for whoever reads it. */
+static bool begins_with_nothing(const char *log)
+{
+    uint32_t number = 1;
+    const int fd = open(log, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    const bool nothing = pread(fd, &number, sizeof(number), 0) == sizeof(number) && number == 0;
+    (void)close(fd); /* ends no locks: SQLite's are on the other files */
+    return nothing;
 }
 
 void sqlite_files_note(struct sqlite_files *f, const char *path)
@@ -34,19 +48,24 @@ enum sqlite_files_state sqlite_files_look(const struct sqlite_files *f, const ch
         return FILES_OK;
     if (!log_path(path, log, sizeof(log)) || stat(log, &st) != 0 || st.st_ino != f->log.ino)
         return FILES_LOG_GONE;
-    return atomic_load(&f->cut) || st.st_size < log_bytes ? FILES_LOG_CUT : FILES_OK;
+    if (atomic_load(&f->cut) || st.st_size < log_bytes)
+        return FILES_LOG_CUT;
+    return log_bytes > 0 && begins_with_nothing(log) ? FILES_LOG_HOLLOW : FILES_OK;
 }
 
 enum err sqlite_files_error(enum sqlite_files_state state, struct error *err)
 {
+    static const char cut[] =
+        "the database's write-ahead log was cut; nothing is written until the "
+        "daemon is started anew, and what the log had is lost";
     static const char *const words[] = {
         [FILES_OK] = "nothing is wrong",
         [FILES_DATABASE_GONE] = "the database file was moved or removed; nothing is written until "
                                 "it is back, or the daemon is started anew",
         [FILES_LOG_GONE] = "the database's write-ahead log was moved or removed; nothing is "
                            "written until it is back, or the daemon is started anew",
-        [FILES_LOG_CUT] = "the database's write-ahead log was cut; nothing is written until the "
-                          "daemon is started anew, and what the log had is lost",
+        [FILES_LOG_CUT] = cut,
+        [FILES_LOG_HOLLOW] = cut,
     };
     return error_set(err, ERR_IO, "%s", words[state]);
 }

@@ -7,7 +7,8 @@
  *
  * Invariants: without such a hand every look says FILES_OK. What was moved is well again once it is
  * back. A log that was cut stays so until the program is started anew: frames of it are missing,
- * and a checkpoint would copy what is there in their place.
+ * and a checkpoint would copy what is there in their place: zeros, where a commit that was under way made
+ * it as long again.
  *
  * Threads: any; a look reads what sqlite_files_note() wrote, before there were others. Memory:
  * none.
@@ -34,7 +35,8 @@ enum sqlite_files_state {
     FILES_OK,
     FILES_DATABASE_GONE, /* or another one has its name */
     FILES_LOG_GONE,
-    FILES_LOG_CUT, /* shorter than it has to be, or it was before */
+    FILES_LOG_CUT,    /* shorter than it has to be, or it was before */
+    FILES_LOG_HOLLOW, /* it was cut to nothing, and is long again */
 };
 
 /* The files that are open now: `path` and its "-wal". */

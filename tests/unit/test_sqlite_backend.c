@@ -1043,6 +1043,18 @@ START_TEST(files_under_the_hand_of_somebody)
     ck_assert_int_eq(read_stats(s.reader, NULL, &stats, &err), ERR_OK);
     ck_assert_uint_eq(stats.reports, 3);
     post(&s, 5);
+    /* The same beside a commit, whose pages stand behind a hole. */
+    struct stat st;
+    ck_assert_int_eq(stat(log, &st), 0);
+    ck_assert_int_eq(truncate(log, 0), 0);
+    ck_assert_int_eq(truncate(log, st.st_size), 0);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(storage_checkpoint(s.storage, i, &left, &err), ERR_IO);
+        ck_assert_int_eq(storage_begin(s.storage, &err), ERR_IO);
+        ck_assert_ptr_nonnull(strstr(err.text, "was cut"));
+    }
+    suite_reopen(&s);
+    post(&s, 6);
     check_whole(s.path);
     suite_close(&s);
 }
