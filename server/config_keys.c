@@ -88,7 +88,8 @@ static const struct config_key KEYS[] = {
     NUMBER(ingest, images, "4096", 1, 65536, "Images of a batch."),
     NUMBER(ingest, samples, "1000", 1, 4096, "Samples of a report."),
     NUMBER(ingest, threads, "256", 1, 4096, "Threads of a report."),
-    NUMBER(ingest, path_bytes, "1024", 16, 65536, "Bytes of a report's page path; a longer one is cut."),
+    NUMBER(ingest, path_bytes, "1024", 16, 65536,
+           "Bytes of a report's page path; a longer one is cut."),
     NUMBER(ingest, tags, "32", 0, 1024, "Tags of a report."),
     SIZE(ingest, memory_bytes, "256M", 1 * M, 4 * G, "Memory one body may take, parsed."),
 
