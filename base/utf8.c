@@ -45,6 +45,13 @@ bool utf8_valid(const void *s, size_t len)
     return true;
 }
 
+size_t utf8_cut(const char *s, size_t max)
+{
+    while (max > 0 && ((unsigned char)s[max] & 0xc0) == 0x80)
+        max--;
+    return max;
+}
+
 size_t utf8_encode(uint32_t c, char out[4])
 {
     if (c < 0x80) {

@@ -16,6 +16,8 @@
 /* Length of the well-formed sequence at `s` of which `left` > 0 bytes are there; 0: none. */
 size_t utf8_sequence(const void *s, size_t left);
 bool utf8_valid(const void *s, size_t len);
+/* How much of a valid text of more than `max` bytes fits into `max` without a sequence cut apart. */
+size_t utf8_cut(const char *s, size_t max);
 /* The bytes of a code point below 2^21; how many they are. */
 size_t utf8_encode(uint32_t c, char out[4]);
 

@@ -58,7 +58,7 @@ static bool read_kind(struct intake *in, struct fields *f, json_t *o, struct rep
                       {"runloop_500", REPORT_SLIGHT_STALL},
                       {"fps", REPORT_FRAME_DROP}};
     const char *kind = fields_text(f, o, "", "kind", 64);
-    const char *threshold = fields_text(f, o, "", "threshold_type", 64);
+    const char *threshold = place_words(f, o, "", "threshold_type");
     r->kind = REPORT_STALL;
     if (kind && !report_kind_parse(kind, &r->kind))
         return fields_refuse(f, "not one of stall, slight_stall, hang, frame_drop, launch", "%s",
@@ -67,7 +67,8 @@ static bool read_kind(struct intake *in, struct fields *f, json_t *o, struct rep
         if (strncmp(threshold, thresholds[i].prefix, strlen(thresholds[i].prefix)) == 0)
             r->kind = thresholds[i].kind;
     }
-    return !f->failed && place_keep_clean(in, f, threshold, "threshold_type", &r->threshold_type);
+    return !f->failed && place_keep_clean(in, f, threshold, REPORT_WORD_MAX, "threshold_type",
+                                          &r->threshold_type);
 }
 
 static bool read_timestamp(struct fields *f, json_t *o, struct report *r)
@@ -301,7 +302,7 @@ static bool read_images(struct intake *in, struct fields *f, json_t *o, const st
         if (!images)
             return refuse_set(in, f, set);
     }
-    native_tell_uuids(in, images);
+    native_tell_images(in, images);
     r->images = images;
     return true;
 }
@@ -360,8 +361,8 @@ static bool read_stacks(struct intake *in, struct fields *f, json_t *o, const st
         (threads && !native_threads(in, f, threads, outermost_first, r)))
         return false;
     let_samples_speak(in, r);
-    if (!place_keep_clean(in, f, fields_text(f, o, "", "stack_skipped", 64), "stack_skipped",
-                          &r->stack_skipped) ||
+    if (!place_keep_clean(in, f, place_words(f, o, "", "stack_skipped"), REPORT_WORD_MAX,
+                          "stack_skipped", &r->stack_skipped) ||
         f->failed)
         return false;
     if (!speaks_of_stack(o, r))
@@ -378,8 +379,7 @@ static bool fill_report(struct intake *in, struct fields *f, json_t *o, const st
         return fields_refuse(f, b->broken.reason, "%s", b->broken.path);
     return read_texts(in, f, o, b->object, r) && read_id(in, f, o, b, r) &&
            read_kind(in, f, o, r) && read_timestamp(f, o, r) && read_numbers(f, o, b, r) &&
-           place_keep_page(in, f, fields_text(f, o, "", "page", REPORT_TEXT_MAX), "page",
-                           &r->page) &&
+           place_keep_page(in, f, place_words(f, o, "", "page"), "page", &r->page) &&
            read_path(in, f, o, r) && read_tags(in, f, o, r) && read_gaps(in, f, o, r) &&
            read_images(in, f, o, b, r) && read_stacks(in, f, o, b, r) && !f->failed;
 }

@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "server/ingest/format_place.h"
 #include "server/ingest/privacy.h"
 
 #define SYMBOL_MAX   2048
+#define SYMBOL_LONG  "its symbol is left out: longer than 2048 bytes"
 #define ARCH_MAX     32
 #define IMG_PATH_MAX 1024
 
@@ -56,9 +58,13 @@ static bool frame_object(struct intake *in, struct fields *f, json_t *v, const c
     if (kind && !frame_kind_parse(kind, &ret->kind))
         return fields_refuse(f, "not one of leaf, return, async, exact", "%s.kind", at);
     *has_kind = kind != NULL;
-    const char *symbol = fields_text(f, v, at, "symbol", SYMBOL_MAX);
-    if (symbol && privacy_is_secret(symbol, strlen(symbol))) {
-        intake_drop(in, at, "looks like personal data");
+    const char *symbol = place_words(f, v, at, "symbol");
+    const char *why = !symbol                                     ? NULL
+                      : strlen(symbol) > SYMBOL_MAX               ? SYMBOL_LONG
+                      : privacy_is_secret(symbol, strlen(symbol)) ? "looks like personal data"
+                                                                  : NULL;
+    if (why) {
+        intake_drop(in, at, why);
         symbol = NULL;
     }
     if (f->failed || !keep_text(in, f, symbol && *symbol ? symbol : NULL, &ret->symbol))
@@ -198,8 +204,8 @@ bool native_samples(struct intake *in, struct fields *f, json_t *array, int64_t 
         s->offset_ms = (int32_t)offset;
         s->repeat_count = (uint32_t)repeat;
         s->cpu_usage = (int16_t)cpu;
-        if (!place_keep_clean(in, f, fields_text(f, v, at, "thread_state", 64), "samples",
-                              &s->thread_state) ||
+        if (!place_keep_clean(in, f, place_words(f, v, at, "thread_state"), REPORT_WORD_MAX,
+                              "samples", &s->thread_state) ||
             !native_stack(in, f, fields_get(v, "stack"), stack_at, outermost_first, &s->stack))
             return false;
         if (s->stack.count == 0)
@@ -208,6 +214,12 @@ bool native_samples(struct intake *in, struct fields *f, json_t *array, int64_t 
     r->samples = samples;
     r->sample_count = n;
     return !f->failed;
+}
+
+static bool keep_described(struct intake *in, struct fields *f, const char *text, size_t max,
+                           const char **ret)
+{
+    return place_keep_clean(in, f, text, max, "threads", ret);
 }
 
 static bool read_wait(struct intake *in, struct fields *f, json_t *v, const char *at,
@@ -219,14 +231,14 @@ static bool read_wait(struct intake *in, struct fields *f, json_t *v, const char
         return !f->failed;
     char path[64];
     snprintf(path, sizeof(path), "%s.waits_for", at);
-    const char *kind = fields_text(f, wait, path, "kind", 64);
-    if (!place_keep_clean(in, f, fields_text(f, wait, path, "queue", REPORT_TEXT_MAX), "threads",
-                          &t->waits_queue))
+    const char *kind = place_words(f, wait, path, "kind");
+    if (!keep_described(in, f, place_words(f, wait, path, "queue"), REPORT_TEXT_MAX,
+                        &t->waits_queue))
         return false;
     fields_address(f, wait, path, "address", &t->waits_address);
     fields_rounded(f, wait, path, "owner_tid", 0, INT64_MAX, &t->owner_tid);
     return !f->failed &&
-           place_keep_clean(in, f, kind ? kind : "unknown", "threads", &t->waits_kind);
+           keep_described(in, f, kind ? kind : "unknown", REPORT_WORD_MAX, &t->waits_kind);
 }
 
 bool native_threads(struct intake *in, struct fields *f, json_t *array, bool outermost_first,
@@ -249,11 +261,9 @@ bool native_threads(struct intake *in, struct fields *f, json_t *array, bool out
         t->tid = (int64_t)i;
         fields_rounded(f, v, at, "tid", 0, INT64_MAX, &t->tid);
         fields_bool(f, v, at, "stalled", &t->stalled);
-        if (!place_keep_clean(in, f, fields_text(f, v, at, "name", REPORT_TEXT_MAX), "threads",
-                              &t->name) ||
-            !place_keep_clean(in, f, fields_text(f, v, at, "state", 64), "threads", &t->state) ||
-            !place_keep_clean(in, f, fields_text(f, v, at, "queue", REPORT_TEXT_MAX), "threads",
-                              &t->queue) ||
+        if (!keep_described(in, f, place_words(f, v, at, "name"), REPORT_TEXT_MAX, &t->name) ||
+            !keep_described(in, f, place_words(f, v, at, "state"), REPORT_WORD_MAX, &t->state) ||
+            !keep_described(in, f, place_words(f, v, at, "queue"), REPORT_TEXT_MAX, &t->queue) ||
             !read_wait(in, f, v, at, t) ||
             !native_stack(in, f, fields_get(v, "stack"), stack_at, outermost_first, &t->stack))
             return false;
@@ -269,6 +279,21 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+/* Told with the first report that has these images, as empty UUIDs are. */
+static bool keep_cut(struct intake *in, struct fields *f, const char *text, size_t max,
+                     const char *key, size_t index, struct report_images *images, const char **ret)
+{
+    const size_t len = text ? strlen(text) : 0;
+    if (len <= max)
+        return keep_text(in, f, text, ret);
+    if (images->cut_texts++ == 0) {
+        images->cut_of = index;
+        images->cut_key = key;
+    }
+    *ret = arena_printf(in->arena, "%.*s", (int)utf8_cut(text, max), text);
+    return *ret || no_memory(in, f);
+}
+
 static bool native_image(struct intake *in, struct fields *f, json_t *v, const char *at,
                          size_t index, struct report_images *images)
 {
@@ -277,8 +302,8 @@ static bool native_image(struct intake *in, struct fields *f, json_t *v, const c
         return false;
     if (uuid_is_nil(&e->uuid) && fields_get(v, "uuid") && images->empty_uuids++ == 0)
         images->empty_uuid = index;
-    const char *name = fields_text(f, v, at, "name", REPORT_TEXT_MAX);
-    const char *path = fields_text(f, v, at, "path", IMG_PATH_MAX);
+    const char *name = place_words(f, v, at, "name");
+    const char *path = place_words(f, v, at, "path");
     const char *arch = fields_text(f, v, at, "arch", ARCH_MAX);
     e->has_slide = fields_address(f, v, at, "slide", &e->slide);
     e->has_load_address = fields_address(f, v, at, "load_address", &e->load_address);
@@ -292,7 +317,8 @@ static bool native_image(struct intake *in, struct fields *f, json_t *v, const c
     name = base_name(name); /* folders may be named after people */
     if (privacy_is_secret(name, strlen(name)))
         name = PRIVACY_REMOVED;
-    return keep_text(in, f, name, &e->name) && keep_text(in, f, path, &e->path) &&
+    return keep_cut(in, f, name, REPORT_TEXT_MAX, "name", index, images, &e->name) &&
+           keep_cut(in, f, path, IMG_PATH_MAX, "path", index, images, &e->path) &&
            keep_text(in, f, arch && *arch ? arch : NULL, &e->arch);
 }
 
@@ -321,19 +347,26 @@ bool native_images(struct intake *in, struct fields *f, json_t *array, const cha
     return true;
 }
 
-void native_tell_uuids(struct intake *in, struct report_images *images)
+static void tell(struct intake *in, size_t index, const char *key, const char *reason, size_t count,
+                 const char *others)
 {
-    const size_t more = images ? images->empty_uuids : 0;
-    if (more == 0)
-        return;
-    char path[64], others[48] = "";
-    snprintf(path, sizeof(path), "images[%zu].uuid", images->empty_uuid);
-    if (more > 1)
-        snprintf(others, sizeof(others), ", nor those of %zu more", more - 1);
-    const char *reason =
-        arena_printf(in->arena, "empty: no symbol file names this image's frames%s", others);
+    char path[64], more[64] = "";
+    snprintf(path, sizeof(path), "images[%zu].%s", index, key);
+    if (count > 1)
+        snprintf(more, sizeof(more), "%s%zu more", others, count - 1);
+    reason = arena_printf(in->arena, "%s%s", reason, more);
     if (reason)
         intake_drop(in, path, reason);
     in->no_memory = in->no_memory || !reason;
-    images->empty_uuids = 0;
+}
+
+void native_tell_images(struct intake *in, struct report_images *images)
+{
+    if (images && images->empty_uuids > 0)
+        tell(in, images->empty_uuid, "uuid", "empty: no symbol file names this image's frames",
+             images->empty_uuids, ", nor those of ");
+    if (images && images->cut_texts > 0)
+        tell(in, images->cut_of, images->cut_key, "cut: too long", images->cut_texts, ", as are ");
+    if (images)
+        images->empty_uuids = images->cut_texts = 0;
 }

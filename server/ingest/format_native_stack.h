@@ -24,7 +24,8 @@ bool native_threads(struct intake *in, struct fields *f, json_t *array, bool out
 /* `array` the value of "images"; `ret` is zeroed before. */
 bool native_images(struct intake *in, struct fields *f, json_t *array, const char *at,
                    struct report_images *ret);
-/* Lists UUIDs that are empty as dropped of the newest report, once for a list of images (or NULL). */
-void native_tell_uuids(struct intake *in, struct report_images *images);
+/* Lists what of them was not taken as it came (empty UUIDs, long texts) as dropped of the newest
+ * report, once for a list of images (or NULL). */
+void native_tell_images(struct intake *in, struct report_images *images);
 
 #endif

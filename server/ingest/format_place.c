@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "server/ingest/privacy.h"
 
 bool place_no_memory(struct intake *in, struct fields *f)
@@ -16,8 +17,14 @@ bool place_keep(struct intake *in, struct fields *f, const char *s, const char *
     return !s || *ret || place_no_memory(in, f);
 }
 
-bool place_keep_clean(struct intake *in, struct fields *f, const char *text, const char *at,
-                      const char **ret)
+const char *place_words(struct fields *f, json_t *object, const char *at, const char *key)
+{
+    return fields_text(f, object, at, key, SIZE_MAX);
+}
+
+/* Looked at before it is cut: half of an address looks like none. */
+bool place_keep_clean(struct intake *in, struct fields *f, const char *text, size_t max,
+                      const char *at, const char **ret)
 {
     char *copy = text ? arena_strdup(in->arena, text) : NULL;
     *ret = copy;
@@ -27,6 +34,12 @@ bool place_keep_clean(struct intake *in, struct fields *f, const char *text, con
     if (privacy_is_personal(copy, strlen(copy))) {
         intake_drop(in, at, "looks like personal data");
         *ret = PRIVACY_REMOVED;
+    } else if (strlen(copy) > max) {
+        const char *reason = arena_printf(in->arena, "cut: longer than %zu bytes", max);
+        if (!reason)
+            return place_no_memory(in, f);
+        copy[utf8_cut(copy, max)] = 0;
+        intake_drop(in, at, reason);
     }
     return true;
 }
@@ -35,7 +48,7 @@ bool place_keep_clean(struct intake *in, struct fields *f, const char *text, con
 bool place_keep_page(struct intake *in, struct fields *f, const char *text, const char *at,
                      const char **ret)
 {
-    return place_keep_clean(in, f, text ? text : "", at, ret);
+    return place_keep_clean(in, f, text ? text : "", REPORT_TEXT_MAX, at, ret);
 }
 
 /* A text may stand in the entry's or batch's sub-object, or flat in either; the entry wins. */
@@ -74,9 +87,9 @@ static const char *device_model(struct fields *f, json_t *entry, json_t *batch)
         json_t *device = fields_get(levels[i], "device");
         const char *text = NULL;
         if (json_is_object(device))
-            text = fields_text(f, device, "device", "model", REPORT_TEXT_MAX);
+            text = place_words(f, device, "device", "model");
         else if (device)
-            text = fields_text(f, levels[i], "", "device", REPORT_TEXT_MAX);
+            text = place_words(f, levels[i], "", "device");
         if (text || f->failed)
             return text;
     }

@@ -5,7 +5,8 @@
  * it. Shared by the formats that speak of reports and of usage.
  *
  * Invariants: the entry wins over its batch. A bound token's app stands in where none is named;
- * another one is refused. No app at all is refused.
+ * another one is refused. No app at all is refused. Texts that name something (app, version, OS) are
+ * refused when they are too long, those that describe (device, page) are cut.
  *
  * Threads: one body, one thread. Memory: texts are copied into the intake's arena.
  */
@@ -26,10 +27,13 @@ bool place_read(struct intake *in, struct fields *f, json_t *entry, json_t *batc
 
 /* A copy of `s` in the intake's arena; NULL stays NULL. False (refused) without memory. */
 bool place_keep(struct intake *in, struct fields *f, const char *s, const char **ret);
-/* The same without what looks like a person (privacy.h), which is listed as dropped. */
-bool place_keep_clean(struct intake *in, struct fields *f, const char *text, const char *at,
-                      const char **ret);
-/* The same for a page: "" for NULL; what looks like a person is removed and listed as dropped. */
+/* A text that only describes: any length; the other rules are fields_text's. */
+const char *place_words(struct fields *f, json_t *object, const char *at, const char *key);
+/* The same as place_keep without what looks like a person (privacy.h) and what is above `max` bytes,
+ * which is listed as dropped. */
+bool place_keep_clean(struct intake *in, struct fields *f, const char *text, size_t max,
+                      const char *at, const char **ret);
+/* The same for a page: "" for NULL, REPORT_TEXT_MAX bytes. */
 bool place_keep_page(struct intake *in, struct fields *f, const char *text, const char *at,
                      const char **ret);
 /* Refuses for want of memory; always false. */

@@ -23,6 +23,7 @@
 
 #define REPORT_ID_MAX   128
 #define REPORT_TEXT_MAX 256 /* bundle id, versions, device, page, names */
+#define REPORT_WORD_MAX 64  /* threshold_type, stack_skipped, states of threads */
 #define DURATION_MAX_MS ((int64_t)7 * 86400000)
 
 struct report_frame {
@@ -72,6 +73,9 @@ struct report_images {
     size_t len;
     size_t empty_uuids; /* given, and empty or nil; 0 once the sender was told */
     size_t empty_uuid;  /* the first of them */
+    size_t cut_texts;   /* names and paths above the cap; 0 once the sender was told */
+    size_t cut_of;      /* whose the first is */
+    const char *cut_key;
 };
 
 struct report {

@@ -138,9 +138,7 @@ static bool fill(struct intake *in, struct fields *f, json_t *o, const struct ba
     u->os_version = t.os_version;
     u->os_build = t.os_build;
     return read_id(in, f, o, b, place, u) && read_day(in, f, o, u) && read_numbers(f, o, b, u) &&
-           place_keep_page(in, f, fields_text(f, o, "", "page", REPORT_TEXT_MAX), "page",
-                           &u->page) &&
-           !f->failed;
+           place_keep_page(in, f, place_words(f, o, "", "page"), "page", &u->page) && !f->failed;
 }
 
 /* Usage makes apps as reports do. */

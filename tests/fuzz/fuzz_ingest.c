@@ -5,6 +5,7 @@
  * each report of the body is either in the op or refused, once; stacks are what the reports refer
  * to; every text is UTF-8 without control characters; a refusal has a reason.
  */
+#include "server/ingest/report.h"
 #include "tests/fuzz/fuzz_body.h"
 
 #define REPORTS_MAX 200
@@ -34,6 +35,7 @@ static void check_report(const struct op_batch *b, const struct op_report *r)
         require_text(texts[i]);
     REQUIRE(r->id[0] && r->weight >= 1 && r->duration_ms >= -1 && r->kind < REPORT_KINDS);
     REQUIRE(strlen(r->path) <= limits.path_bytes);
+    REQUIRE(strlen(r->page) <= REPORT_TEXT_MAX && strlen(r->device) <= REPORT_TEXT_MAX);
     REQUIRE(r->sample_count <= limits.samples && r->thread_count <= limits.threads);
     check_stack(b, r->stack, r->addresses, r->addresses_len);
     for (size_t i = 0; i < r->sample_count; i++)

@@ -661,6 +661,58 @@ START_TEST(what_must_not_be_stored_is_dropped)
 }
 END_TEST
 
+/* What only describes is no reason to lose a report; what is cut is looked at as a whole before. */
+START_TEST(long_texts_are_cut)
+{
+    char page[300], word[80], path[1100], symbol[2100], body[6000];
+    memset(page, 'p', sizeof(page));
+    memset(word, 'w', sizeof(word));
+    memset(path, 'f', sizeof(path));
+    memset(symbol, 's', sizeof(symbol));
+    page[255] = '\xc3'; /* a letter of two bytes over the boundary */
+    page[256] = '\xa9';
+    page[299] = word[79] = path[1099] = symbol[2099] = 0;
+    snprintf(body, sizeof(body),
+             "{" APP ",\"device\":\"%s\",\"images\":[{\"uuid\":\"" UUID_A "\",\"slide\":0,\"name\":"
+             "\"%s\",\"path\":\"%s\"}],\"reports\":[{\"id\":\"a\",\"page\":\"%s\","
+             "\"threshold_type\":\"runloop_800%s\",\"stack\":[{\"address\":1,\"symbol\":\"%s\"}]},"
+             "{\"id\":\"b\",\"device\":\"x\",\"page\":\"%.250sa@example.com\",\"stack_skipped\":\"%"
+             "s\"}]}",
+             page, page, path, page, word, symbol, page, word);
+    ck_assert_msg(take(body) == ERR_OK, "%s", err.text);
+    ck_assert_uint_eq(result.reports, 2);
+    const struct op_report *r = batch(0)->reports;
+    ck_assert_uint_eq(strlen(r[0].page), 255);
+    ck_assert_uint_eq(strlen(r[0].device), 255);
+    ck_assert_uint_eq(strlen(r[0].threshold_type), 64);
+    ck_assert_str_eq(r[1].page, "(removed)");
+    ck_assert_uint_eq(strlen(r[1].stack_skipped), 64);
+    static const struct {
+        unsigned index;
+        const char *path, *reason;
+    } told[] = {{0, "device", "cut: longer than 256 bytes"},
+                {0, "threshold_type", "cut: longer than 64 bytes"},
+                {0, "page", "cut: longer than 256 bytes"},
+                {0, "images[0].name", "cut: too long, as are 1 more"},
+                {0, "stack[0]", "its symbol is left out: longer than 2048 bytes"},
+                {1, "page", "looks like personal data"},
+                {1, "stack_skipped", "cut: longer than 64 bytes"}};
+    ck_assert_uint_eq(result.dropped_count, sizeof(told) / sizeof(told[0]));
+    for (size_t i = 0; i < result.dropped_count; i++) {
+        ck_assert_uint_eq(result.dropped[i].index, told[i].index);
+        ck_assert_str_eq(result.dropped[i].path, told[i].path);
+        ck_assert_str_eq(result.dropped[i].reason, told[i].reason);
+    }
+    ingest_result_done(&result);
+    /* What names something is not cut: two of them would be one. */
+    snprintf(body, sizeof(body), "{" APP ",\"id\":\"a\",\"app_version\":\"%s\",\"stack\":[1]}",
+             page);
+    ck_assert_int_eq(take(body), ERR_OK);
+    ck_assert_str_eq(result.rejected[0].reason, "too long: 256 bytes at most");
+    ingest_result_done(&result);
+}
+END_TEST
+
 /* They stay in their image's report, and the sender learns of them: once a list of images. */
 START_TEST(empty_uuids_are_told)
 {
@@ -816,6 +868,6 @@ UNIT_MAIN("ingest", batch_object, flat_report_as_documented, one_bad_report_is_r
           slide_group_is_that_of_each_report_s_os, slide_alone_gives_the_same_stack,
           each_app_places_by_its_own_word, image_sets, two_lists_of_one_name_in_a_body,
           each_image_set_is_remembered, empty_stacks_count_without_one,
-          skipped_stacks_and_frame_drops, what_must_not_be_stored_is_dropped, empty_uuids_are_told,
-          content_id_is_stable, apps_are_kept_apart, deep_stacks_are_cut_at_the_outer_end,
-          memory_is_capped, what_fails_takes_no_quota)
+          skipped_stacks_and_frame_drops, what_must_not_be_stored_is_dropped, long_texts_are_cut,
+          empty_uuids_are_told, content_id_is_stable, apps_are_kept_apart,
+          deep_stacks_are_cut_at_the_outer_end, memory_is_capped, what_fails_takes_no_quota)

@@ -56,4 +56,14 @@ START_TEST(encodes_what_is_valid_again)
 }
 END_TEST
 
-UNIT_MAIN("utf8", encodes_what_is_valid_again, well_formed_or_not, length_of_a_sequence)
+/* "é漢": two bytes, three bytes. */
+START_TEST(cut_between_sequences)
+{
+    static const size_t kept[] = {0, 0, 2, 2, 2};
+    for (size_t max = 0; max < 5; max++)
+        ck_assert_uint_eq(utf8_cut("\xc3\xa9\xe6\xbc\xa2", max), kept[max]);
+}
+END_TEST
+
+UNIT_MAIN("utf8", cut_between_sequences, encodes_what_is_valid_again, well_formed_or_not,
+          length_of_a_sequence)
