@@ -88,7 +88,7 @@ static bool stack_text(struct intake *in, struct fields *f, const char *text, co
     for (const char *p = text; *(p += strspn(p, " \n\t\r"));) {
         size_t len = strcspn(p, " \n\t\r");
         if (!hex_address(p, len, &frames[n].address))
-            return fields_refuse(f, "not an address", "%s[%zu]", at, n);
+            return fields_refuse(f, NOT_AN_ADDRESS, "%s[%zu]", at, n);
         frames[n++].has_address = true;
         p += len;
     }
@@ -117,7 +117,7 @@ static bool stack_array(struct intake *in, struct fields *f, json_t *array, cons
             continue;
         }
         if (!json_address(v, &frames[i].address))
-            return fields_refuse(f, "not an address", "%s[%zu]", at, i);
+            return fields_refuse(f, NOT_AN_ADDRESS, "%s[%zu]", at, i);
         frames[i].has_address = true;
     }
     *ret = frames;

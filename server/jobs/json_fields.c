@@ -271,7 +271,7 @@ bool fields_address(struct fields *f, json_t *object, const char *at, const char
     if (!v)
         return false;
     if (!json_address(v, ret))
-        return refuse_at(f, "not an address", at, key);
+        return refuse_at(f, NOT_AN_ADDRESS, at, key);
     return true;
 }
 

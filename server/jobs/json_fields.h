@@ -54,6 +54,7 @@ bool fields_int(struct fields *f, json_t *object, const char *at, const char *ke
 bool fields_rounded(struct fields *f, json_t *object, const char *at, const char *key, int64_t min,
                     int64_t max, int64_t *ret);
 bool fields_bool(struct fields *f, json_t *object, const char *at, const char *key, bool *ret);
+#define NOT_AN_ADDRESS "not an address: hexadecimal with 0x before it, or a whole number, is wanted"
 /* An address or offset: "0x…" (either case), or an integer. */
 bool fields_address(struct fields *f, json_t *object, const char *at, const char *key,
                     uint64_t *ret);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "server/jobs/json_fields.h"
 #include "tests/support/unit.h"
 
 #define NOW ((int64_t)1795300000000)
@@ -129,10 +130,14 @@ START_TEST(one_bad_report_is_refused_alone)
         const char *report, *path, *reason;
     } cases[] = {
         {"{\"id\":7,\"stack\":[\"0x1\"]}", "reports[1].id", "not a string"},
-        {"{\"id\":\"x\",\"stack\":[\"0x1\",\"12\"]}", "reports[1].stack[1]", "not an address"},
-        {"{\"id\":\"x\",\"stack\":\"0x1 y\"}", "reports[1].stack[1]", "not an address"},
-        {"{\"id\":\"x\",\"stack\":[-1]}", "reports[1].stack[0]", "not an address"},
-        {"{\"id\":\"x\",\"stack\":[1.5]}", "reports[1].stack[0]", "not an address"},
+        {"{\"id\":\"x\",\"stack\":[\"0x1\",\"12\"]}", "reports[1].stack[1]", NOT_AN_ADDRESS},
+        {"{\"id\":\"x\",\"stack\":\"0x1 y\"}", "reports[1].stack[1]", NOT_AN_ADDRESS},
+        {"{\"id\":\"x\",\"stack\":\"1004f8084\"}", "reports[1].stack[0]",
+         "not an address: hexadecimal with 0x before it, or a whole number, is wanted"},
+        {"{\"id\":\"x\",\"stack\":[1],\"images\":[{\"slide\":\"4f4000\"}]}",
+         "reports[1].images[0].slide", NOT_AN_ADDRESS},
+        {"{\"id\":\"x\",\"stack\":[-1]}", "reports[1].stack[0]", NOT_AN_ADDRESS},
+        {"{\"id\":\"x\",\"stack\":[1.5]}", "reports[1].stack[0]", NOT_AN_ADDRESS},
         {"{\"id\":\"x\",\"stack\":[{}]}", "reports[1].stack[0]",
          "neither address nor uuid and offset"},
         {"{\"id\":\"x\",\"stack\":[{\"address\":1,\"kind\":\"odd\"}]}", "reports[1].stack[0].kind",
