@@ -12,6 +12,7 @@
 #define CLOCK_PAST_MS    (30 * CLOCK_DAY_MS)
 #define CLOCK_FUTURE_MS  CLOCK_DAY_MS
 #define MICROSECONDS_MIN ((int64_t)100000000000000) /* of 1973; as milliseconds of 5138 */
+#define APPLE_EPOCH_MS   ((int64_t)978307200000) /* 2001-01-01, of timeIntervalSinceReferenceDate */
 #define ADDRESSES_MAX    ((size_t)1024 * 1024)
 
 /* The map over one `struct report_images` in a process of that app (it knows places of its own), OS
@@ -334,10 +335,19 @@ static enum err reduce_own_stack(struct reducer *rd, struct app_batch *b,
     return rc;
 }
 
+static bool is_in_window(int64_t ms, int64_t now_ms)
+{
+    return ms >= now_ms - CLOCK_PAST_MS && ms <= now_ms + CLOCK_FUTURE_MS;
+}
+
 /* Why the device's time is not the report's. */
 static const char *skew_reason(int64_t device_ms, int64_t now_ms)
 {
 #define INSTEAD "; the time of receipt stands in its place"
+    if (is_in_window(device_ms * 1000 + APPLE_EPOCH_MS, now_ms))
+        return "milliseconds since 1970 are wanted, not seconds since 2001" INSTEAD;
+    if (is_in_window(device_ms + APPLE_EPOCH_MS, now_ms))
+        return "milliseconds since 1970 are wanted, not since 2001" INSTEAD;
     if (clock_is_seconds(device_ms))
         return "milliseconds since 1970 are wanted, not seconds" INSTEAD;
     if (device_ms < now_ms)
@@ -353,8 +363,7 @@ static void set_time(struct intake *in, const struct report *r, struct op_report
     int64_t now = in->request->now_ms;
     op->received_ms = now;
     op->device_time_ms = r->has_timestamp ? r->timestamp_ms : INT64_MIN;
-    op->clock_skew = r->has_timestamp && (r->timestamp_ms < now - CLOCK_PAST_MS ||
-                                          r->timestamp_ms > now + CLOCK_FUTURE_MS);
+    op->clock_skew = r->has_timestamp && !is_in_window(r->timestamp_ms, now);
     op->time_ms = r->has_timestamp && !op->clock_skew ? r->timestamp_ms : now;
     if (op->clock_skew)
         intake_drop_of(in, r->index, "timestamp", skew_reason(r->timestamp_ms, now));

@@ -294,6 +294,8 @@ START_TEST(device_clock)
         {"-1", NOW, "more than 30 days ago"},
         {"1710072000", NOW, "milliseconds since 1970 are wanted, not seconds"},
         {"1795299990.25", NOW, "milliseconds since 1970 are wanted, not seconds"},
+        {"816992790.5", NOW, "milliseconds since 1970 are wanted, not seconds since 2001"},
+        {"816992790500", NOW, "milliseconds since 1970 are wanted, not since 2001"},
         {"1795299990000000", NOW, "milliseconds since 1970 are wanted, not microseconds"},
         {"null", NOW, NULL},
     };
