@@ -300,7 +300,7 @@ static bool native_image(struct intake *in, struct fields *f, json_t *v, const c
     struct image_entry *e = &images->entries[index];
     if (!read_uuid(f, v, at, &e->uuid))
         return false;
-    if (uuid_is_nil(&e->uuid) && fields_get(v, "uuid") && images->empty_uuids++ == 0)
+    if (uuid_is_nil(&e->uuid) && json_object_get(v, "uuid") && images->empty_uuids++ == 0)
         images->empty_uuid = index;
     const char *name = place_words(f, v, at, "name");
     const char *path = place_words(f, v, at, "path");

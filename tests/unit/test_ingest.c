@@ -728,7 +728,10 @@ START_TEST(empty_uuids_are_told)
         const char *uuids[3];
         const char *path, *reason; /* NULL: nothing is told */
     } cases[] = {
-        {{"\"uuid\":\"" UUID_A "\",", "", "\"uuid\":null,"}, NULL, NULL},
+        {{"\"uuid\":\"" UUID_A "\",", "", ""}, NULL, NULL},
+        {{"\"uuid\":\"" UUID_A "\",", "", "\"uuid\":null,"},
+         "images[2].uuid",
+         "empty: no symbol file names this image's frames"},
         {{"\"uuid\":\"\",", "", ""},
          "images[0].uuid",
          "empty: no symbol file names this image's frames"},
