@@ -63,10 +63,16 @@ static bool read_kind(struct intake *in, struct fields *f, json_t *o, struct rep
     if (kind && !report_kind_parse(kind, &r->kind))
         return fields_refuse(f, "not one of stall, slight_stall, hang, frame_drop, launch", "%s",
                              "kind");
-    for (size_t i = 0; !kind && threshold && i < 3; i++) {
-        if (strncmp(threshold, thresholds[i].prefix, strlen(thresholds[i].prefix)) == 0)
+    bool known = kind || !threshold || !*threshold;
+    for (size_t i = 0; !known && i < sizeof(thresholds) / sizeof(thresholds[0]); i++) {
+        known = strncmp(threshold, thresholds[i].prefix, strlen(thresholds[i].prefix)) == 0;
+        if (known)
             r->kind = thresholds[i].kind;
     }
+    if (!known)
+        intake_drop(in, "threshold_type",
+                    "names no kind, so that it is a stall: known ones begin with runloop_800, "
+                    "runloop_500 or fps, for others `kind` says it");
     return !f->failed && place_keep_clean(in, f, threshold, REPORT_WORD_MAX, "threshold_type",
                                           &r->threshold_type);
 }

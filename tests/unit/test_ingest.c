@@ -650,6 +650,34 @@ START_TEST(skipped_stacks_and_frame_drops)
 }
 END_TEST
 
+/* A hang whose kind was left out is no stall in silence. */
+START_TEST(odd_thresholds_are_told)
+{
+    static const struct {
+        const char *fields;
+        enum report_kind kind;
+        bool told;
+    } cases[] = {
+        {"\"threshold_type\":\"runloop_800\"", REPORT_STALL, false},
+        {"\"threshold_type\":\"runloop_500_ui\"", REPORT_SLIGHT_STALL, false},
+        {"\"threshold_type\":\"\"", REPORT_STALL, false},
+        {"\"threshold_type\":null", REPORT_STALL, false},
+        {"\"threshold_type\":\"hang_2000\",\"kind\":\"hang\"", REPORT_HANG, false},
+        {"\"threshold_type\":\"hang_2000\"", REPORT_STALL, true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char body[200];
+        snprintf(body, sizeof(body), "{" APP ",\"id\":\"a\",\"stack\":[1],%s}", cases[i].fields);
+        ck_assert_int_eq(take(body), ERR_OK);
+        ck_assert_int_eq(batch(0)->reports[0].kind, cases[i].kind);
+        ck_assert_uint_eq(result.dropped_count, cases[i].told);
+        if (cases[i].told)
+            ck_assert_str_eq(result.dropped[0].path, "threshold_type");
+        ingest_result_done(&result);
+    }
+}
+END_TEST
+
 START_TEST(what_must_not_be_stored_is_dropped)
 {
     ck_assert_int_eq(take("{" APP ",\"id\":\"a\",\"stack\":[1],\"page\":\"user a@example.com\","
@@ -878,6 +906,7 @@ UNIT_MAIN("ingest", batch_object, flat_report_as_documented, one_bad_report_is_r
           slide_group_is_that_of_each_report_s_os, slide_alone_gives_the_same_stack,
           each_app_places_by_its_own_word, image_sets, two_lists_of_one_name_in_a_body,
           each_image_set_is_remembered, empty_stacks_count_without_one,
-          skipped_stacks_and_frame_drops, what_must_not_be_stored_is_dropped, long_texts_are_cut,
-          empty_uuids_are_told, content_id_is_stable, apps_are_kept_apart,
-          deep_stacks_are_cut_at_the_outer_end, memory_is_capped, what_fails_takes_no_quota)
+          skipped_stacks_and_frame_drops, what_must_not_be_stored_is_dropped,
+          odd_thresholds_are_told, long_texts_are_cut, empty_uuids_are_told, content_id_is_stable,
+          apps_are_kept_apart, deep_stacks_are_cut_at_the_outer_end, memory_is_capped,
+          what_fails_takes_no_quota)
