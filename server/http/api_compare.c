@@ -22,6 +22,7 @@ struct comparison {
     bool by_usage; /* exposures are hours of use, else reports */
     double usage_hours[2];
     double exposures[2], sampled[2];
+    double reports[2]; /* of the app, hidden clusters' too */
 };
 
 static enum err read_query(const struct http_request *r, struct comparison *c, struct error *err)
@@ -87,6 +88,7 @@ static enum err read_exposures(const struct read_tools *tools, struct comparison
         add_cell(&c->app.sides[c->cells[i].side], &c->cells[i]);
     for (int side = 0; side < 2; side++) {
         const struct compare_side *s = &c->app.sides[side];
+        c->reports[side] = s->count;
         c->sampled[side] = s->weighted > 0 ? s->count / s->weighted : 1;
         c->exposures[side] = used ? c->usage_hours[side] : s->weighted;
     }
@@ -190,6 +192,8 @@ enum err api_get_compare(struct http_request *r, const struct read_tools *tools,
     jout_object(&j, NULL);
     jout_string(&j, "version", c.versions[0]);
     jout_string(&j, "compare_version", c.versions[1]);
+    jout_uint(&j, "version_reports", (uint64_t)c.reports[0]);
+    jout_uint(&j, "compare_version_reports", (uint64_t)c.reports[1]);
     jout_string(&j, "basis", c.by_usage ? "usage" : "reports");
     jout_double(&j, "usage_hours", c.by_usage ? c.usage_hours[0] : (double)NAN);
     jout_double(&j, "compare_usage_hours", c.by_usage ? c.usage_hours[1] : (double)NAN);

@@ -93,6 +93,14 @@ START_TEST(over_http)
     json_t *answer = http_json();
     ck_assert_str_eq(json_string_value(json_object_get(answer, "basis")), "reports");
     ck_assert(json_is_null(json_object_get(answer, "app")));
+    ck_assert_int_eq(json_integer_value(json_object_get(answer, "version_reports")), 4);
+    ck_assert_int_eq(json_integer_value(json_object_get(answer, "compare_version_reports")), 40);
+    json_decref(answer);
+    /* Of a misspelt version nothing is known, which is not the same as that all clusters went. */
+    ck_assert_int_eq(http_get("/v1/compare?bundle_id=com.a&version=1&compare_version=2.0"), 200);
+    answer = http_json();
+    json_t *none = json_object_get(answer, "compare_version_reports");
+    ck_assert(json_is_integer(none) && json_integer_value(none) == 0);
     json_decref(answer);
     for (int v = 1; v <= 2; v++) {
         char body[200];
