@@ -18,7 +18,6 @@
 #define TAG_KEY_MAX    64
 #define TAG_VALUE_MAX  128
 #define GAPS_MAX       1000
-#define RATE_MIN       1e-6
 #define TIMESTAMP_MAX  ((int64_t)1 << 53)
 
 /* What a batch says for all its reports; a flat report is a batch of its own. */
@@ -95,16 +94,15 @@ static bool read_timestamp(struct fields *f, json_t *o, struct report *r)
     return fields_rounded(f, o, "", "timestamp", -TIMESTAMP_MAX, TIMESTAMP_MAX, &r->timestamp_ms);
 }
 
-static bool read_numbers(struct fields *f, json_t *o, const struct batch *b, struct report *r)
+static bool read_numbers(struct intake *in, struct fields *f, json_t *o, const struct batch *b,
+                         struct report *r)
 {
     int64_t cpu = -1, memory = -1;
     r->duration_ms = -1;
-    r->sample_rate = 1;
     fields_rounded(f, o, "", "duration_ms", 0, DURATION_MAX_MS, &r->duration_ms);
     fields_rounded(f, o, "", "cpu_usage", 0, 100000, &cpu);
     fields_rounded(f, o, "", "memory_usage", 0, 10000000, &memory);
-    if (!fields_number(f, o, "", "sample_rate", RATE_MIN, 1, &r->sample_rate) && b->object != o)
-        fields_number(f, b->object, "", "sample_rate", RATE_MIN, 1, &r->sample_rate);
+    r->sample_rate = place_sample_rate(in, f, o, b->object);
     r->cpu_usage = (int32_t)cpu;
     r->memory_usage = (int32_t)memory;
     return !f->failed;
@@ -384,7 +382,7 @@ static bool fill_report(struct intake *in, struct fields *f, json_t *o, const st
     if (b->broken.failed)
         return fields_refuse(f, b->broken.reason, "%s", b->broken.path);
     return read_texts(in, f, o, b->object, r) && read_id(in, f, o, b, r) &&
-           read_kind(in, f, o, r) && read_timestamp(f, o, r) && read_numbers(f, o, b, r) &&
+           read_kind(in, f, o, r) && read_timestamp(f, o, r) && read_numbers(in, f, o, b, r) &&
            place_keep_page(in, f, place_words(f, o, "", "page"), "page", &r->page) &&
            read_path(in, f, o, r) && read_tags(in, f, o, r) && read_gaps(in, f, o, r) &&
            read_images(in, f, o, b, r) && read_stacks(in, f, o, b, r) && !f->failed;

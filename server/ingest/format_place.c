@@ -5,6 +5,9 @@
 #include "base/utf8.h"
 #include "server/ingest/privacy.h"
 
+#define RATE_MIN   1e-6
+#define RATE_LEAST 1e-4 /* 1 / FIGURES_WEIGHT_MAX */
+
 bool place_no_memory(struct intake *in, struct fields *f)
 {
     in->no_memory = true;
@@ -49,6 +52,16 @@ bool place_keep_page(struct intake *in, struct fields *f, const char *text, cons
                      const char **ret)
 {
     return place_keep_clean(in, f, text ? text : "", REPORT_TEXT_MAX, at, ret);
+}
+
+double place_sample_rate(struct intake *in, struct fields *f, json_t *entry, json_t *batch)
+{
+    double rate = 1;
+    if (!fields_number(f, entry, "", "sample_rate", RATE_MIN, 1, &rate) && batch != entry)
+        fields_number(f, batch, "", "sample_rate", RATE_MIN, 1, &rate);
+    if (!f->failed && rate < RATE_LEAST)
+        intake_drop(in, "sample_rate", "below 0.0001: it counts as that");
+    return rate;
 }
 
 /* A text may stand in the entry's or batch's sub-object, or flat in either; the entry wins. */

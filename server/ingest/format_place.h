@@ -36,6 +36,9 @@ bool place_keep_clean(struct intake *in, struct fields *f, const char *text, siz
 /* The same for a page: "" for NULL, REPORT_TEXT_MAX bytes. */
 bool place_keep_page(struct intake *in, struct fields *f, const char *text, const char *at,
                      const char **ret);
+/* The entry's, else its batch's, else 1. A refused one is 1; one that storage does not tell from a
+ * larger one (figures.h) is listed as dropped. */
+double place_sample_rate(struct intake *in, struct fields *f, json_t *entry, json_t *batch);
 /* Refuses for want of memory; always false. */
 bool place_no_memory(struct intake *in, struct fields *f);
 

@@ -10,7 +10,6 @@
 #include "server/ingest/format_names.h"
 #include "server/ingest/format_place.h"
 
-#define RATE_MIN  1e-6
 #define PAST_DAYS 30
 
 /* The batch that items stand in; a flat item is a batch of its own. */
@@ -51,18 +50,15 @@ static bool read_day(struct intake *in, struct fields *f, json_t *o, struct op_u
     return true;
 }
 
-static bool read_numbers(struct fields *f, json_t *o, const struct batch *b,
+static bool read_numbers(struct intake *in, struct fields *f, json_t *o, const struct batch *b,
                          struct op_usage_item *u)
 {
-    double rate = 1;
     bool any =
         fields_rounded(f, o, "", "foreground_ms", 0, USAGE_FOREGROUND_MAX, &u->foreground_ms);
     any |= fields_rounded(f, o, "", "launches", 0, USAGE_LAUNCHES_MAX, &u->launches);
     if (!f->failed && !any)
         return fields_refuse(f, "neither foreground_ms nor launches", "%s", "foreground_ms");
-    if (!fields_number(f, o, "", "sample_rate", RATE_MIN, 1, &rate) && b->object != o)
-        fields_number(f, b->object, "", "sample_rate", RATE_MIN, 1, &rate);
-    u->weight = 1 / rate;
+    u->weight = 1 / place_sample_rate(in, f, o, b->object);
     return !f->failed;
 }
 
@@ -137,7 +133,8 @@ static bool fill(struct intake *in, struct fields *f, json_t *o, const struct ba
     u->arch = t.arch;
     u->os_version = t.os_version;
     u->os_build = t.os_build;
-    return read_id(in, f, o, b, place, u) && read_day(in, f, o, u) && read_numbers(f, o, b, u) &&
+    return read_id(in, f, o, b, place, u) && read_day(in, f, o, u) &&
+           read_numbers(in, f, o, b, u) &&
            place_keep_page(in, f, place_words(f, o, "", "page"), "page", &u->page) && !f->failed;
 }
 

@@ -678,6 +678,32 @@ START_TEST(odd_thresholds_are_told)
 }
 END_TEST
 
+START_TEST(rates_below_the_least_are_told)
+{
+    static const struct {
+        const char *rates[2]; /* the batch's, the report's */
+        bool told;
+    } cases[] = {{{"1", "0.0001"}, false},
+                 {{"1", "0.00001"}, true},
+                 {{"0.00001", "null"}, true},
+                 {{"0.00001", "1"}, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char body[200];
+        snprintf(body, sizeof(body),
+                 "{" APP ",\"sample_rate\":%s,\"reports\":[{\"id\":\"a\",\"stack\":[1],"
+                 "\"sample_rate\":%s}]}",
+                 cases[i].rates[0], cases[i].rates[1]);
+        ck_assert_int_eq(take(body), ERR_OK);
+        ck_assert_uint_eq(result.dropped_count, cases[i].told);
+        if (cases[i].told) {
+            ck_assert_str_eq(result.dropped[0].path, "sample_rate");
+            ck_assert_str_eq(result.dropped[0].reason, "below 0.0001: it counts as that");
+        }
+        ingest_result_done(&result);
+    }
+}
+END_TEST
+
 START_TEST(what_must_not_be_stored_is_dropped)
 {
     ck_assert_int_eq(take("{" APP ",\"id\":\"a\",\"stack\":[1],\"page\":\"user a@example.com\","
@@ -907,6 +933,6 @@ UNIT_MAIN("ingest", batch_object, flat_report_as_documented, one_bad_report_is_r
           each_app_places_by_its_own_word, image_sets, two_lists_of_one_name_in_a_body,
           each_image_set_is_remembered, empty_stacks_count_without_one,
           skipped_stacks_and_frame_drops, what_must_not_be_stored_is_dropped,
-          odd_thresholds_are_told, long_texts_are_cut, empty_uuids_are_told, content_id_is_stable,
-          apps_are_kept_apart, deep_stacks_are_cut_at_the_outer_end, memory_is_capped,
-          what_fails_takes_no_quota)
+          odd_thresholds_are_told, rates_below_the_least_are_told, long_texts_are_cut,
+          empty_uuids_are_told, content_id_is_stable, apps_are_kept_apart,
+          deep_stacks_are_cut_at_the_outer_end, memory_is_capped, what_fails_takes_no_quota)

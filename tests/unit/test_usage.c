@@ -39,8 +39,12 @@ START_TEST(a_batch)
     const struct op_usage_item *u =
         take("{" APP ",\"device\":{\"model\":\"D\",\"os_version\":\"17.1\"},\"sample_rate\":0.5,"
              "\"items\":[{\"day\":\"2026-11-20\",\"page\":\"Home\",\"foreground_ms\":1000,"
-             "\"launches\":2},{\"foreground_ms\":5,\"sample_rate\":0.1,\"device\":\"E\"}]}");
-    ck_assert_uint_eq(result.op->u.usage.count, 2);
+             "\"launches\":2},{\"foreground_ms\":5,\"sample_rate\":0.1,\"device\":\"E\"},"
+             "{\"launches\":1,\"sample_rate\":0.00001}]}");
+    ck_assert_uint_eq(result.op->u.usage.count, 3);
+    ck_assert_uint_eq(result.dropped_count, 1);
+    ck_assert_uint_eq(result.dropped[0].index, 2);
+    ck_assert_str_eq(result.dropped[0].path, "sample_rate");
     ck_assert_int_eq(clock_day(NOW), TODAY);
     ck_assert_int_eq(u[0].day, TODAY - 1);
     ck_assert_str_eq(u[0].bundle_id, "com.a");
