@@ -109,6 +109,17 @@ def offered_accepted_and_undone():
         assert put(d, OWN, NEAR).status == 409
 
 
+def decided_before_the_first_report():
+    with Daemon() as d:
+        upload(d, of_another_build(NEAR), '7209')
+        d.settle()
+        assert put(d, OWN, NEAR).status == 204
+        assert d.get('/v1/symbols/' + OWN)['stand_in']['uuid'] == NEAR and missing(d) is None
+        d.post_reports(report('one'), status=202)
+        d.settle()
+        assert frame(d)['approximate'] and frame(d)['frames'] and missing(d)['stand_in'] == NEAR
+
+
 def what_is_refused():
     with Daemon() as d:
         d.post_reports(report('one'), status=202)
@@ -155,7 +166,7 @@ def main():
     global OWN
     with Daemon() as d:
         OWN = d.upload(DEMO, 'wait=1', 200).json['slices'][0]['uuid']
-    for test in (offered_accepted_and_undone, what_is_refused, taken_by_itself):
+    for test in (offered_accepted_and_undone, decided_before_the_first_report, what_is_refused, taken_by_itself):
         begin = time.monotonic()
         test()
         print('%s: %.1f s' % (test.__name__, time.monotonic() - begin))
