@@ -149,4 +149,5 @@ def spool_removed(quick):
         d.restart() # files of uploads that failed meanwhile go
         load.uploads = [u for u in load.uploads # some lay in what was away
                         if d.get('/v1/symbols/uploads/%s' % u)['state'] != 'failed']
-        return check_all(d, [load], (500, 503)) + '; ' + '; '.join(sorted(set(said)))
+        # 410: an object file that is asked for while its folder is away is not kept.
+        return check_all(d, [load], (410, 500, 503)) + '; ' + '; '.join(sorted(set(said)))
