@@ -36,6 +36,14 @@ static inline bool uuid_equal(const struct uuid *a, const struct uuid *b)
     memcpy(y, b, sizeof(y));
     return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
 }
+static inline bool uuid_is_in(const struct uuid *list, size_t count, const struct uuid *u)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (uuid_equal(&list[i], u))
+            return true;
+    }
+    return false;
+}
 int uuid_compare(const struct uuid *a, const struct uuid *b);
 /* From an ELF build-id (GNU note), see above; shorter ids are padded with zeros. */
 struct uuid uuid_from_build_id(const uint8_t *id, size_t len);

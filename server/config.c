@@ -67,31 +67,19 @@ static bool section_exists(const char *section)
     return false;
 }
 
-/* The key of the section that `name` is nearest to; NULL: near to none. */
+/* The key of the section whose name is nearest to `name`, or with NULL the one whose section's is; NULL:
+ * near to none. */
 static const struct config_key *near_key(const char *section, const char *name)
 {
     size_t count, best = NEAR_NAME_FAR;
     const struct config_key *keys = config_keys(&count), *found = NULL;
     for (size_t i = 0; i < count; i++) {
-        size_t slips = strcmp(keys[i].section, section) == 0 ? near_name(keys[i].name, name) : best;
+        if (section && strcmp(keys[i].section, section) != 0)
+            continue;
+        size_t slips = near_name(section ? keys[i].name : keys[i].section, name);
         if (slips < best) {
             best = slips;
             found = &keys[i];
-        }
-    }
-    return found;
-}
-
-static const char *near_section(const char *name)
-{
-    size_t count, best = NEAR_NAME_FAR;
-    const struct config_key *keys = config_keys(&count);
-    const char *found = NULL;
-    for (size_t i = 0; i < count; i++) {
-        size_t slips = near_name(keys[i].section, name);
-        if (slips < best) {
-            best = slips;
-            found = keys[i].section;
         }
     }
     return found;
@@ -271,9 +259,9 @@ static void read_section(struct loader *l, char *line, const char *where, char *
     line[n - 1] = 0;
     const char *name = trim(line + 1);
     if (!section_exists(name)) {
-        const char *near = near_section(name);
+        const struct config_key *near = near_key(NULL, name);
         problem(l, "%s: there is no section [%.60s]%s%s%s", where, name, near ? "; [" : "",
-                near ? near : "", near ? "] is one" : "");
+                near ? near->section : "", near ? "] is one" : "");
         return;
     }
     snprintf(section, size, "%s", name);

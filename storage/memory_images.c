@@ -77,11 +77,7 @@ bool mem_uses(const struct mem_stack *k, const struct uuid *uuid)
 
 bool mem_misses(const struct mem_stack *k, const struct uuid *uuid)
 {
-    for (size_t i = 0; i < k->missing_count; i++) {
-        if (uuid_equal(&k->missing[i], uuid))
-            return true;
-    }
-    return false;
+    return uuid_is_in(k->missing, k->missing_count, uuid);
 }
 
 void mem_repend_stack(struct mem_stack *k)
@@ -175,11 +171,7 @@ struct changed_groups {
 
 static void note_group(struct changed_groups *c, const struct uuid *group)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        if (uuid_equal(&c->items[i], group))
-            return;
-    }
-    if (c->count < CHANGED_MAX)
+    if (!uuid_is_in(c->items, c->count, group) && c->count < CHANGED_MAX)
         c->items[c->count++] = *group;
 }
 

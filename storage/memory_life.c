@@ -4,12 +4,8 @@
 #include <string.h>
 
 #include "base/app_version.h"
+#include "base/text.h"
 #include "storage/memory_read.h"
-
-static bool same_text(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
 
 static bool is_resolved(const struct mem_cluster *c)
 {
@@ -126,9 +122,9 @@ static enum err apply_state(struct mem_storage *m, struct mem_cluster *c,
         build = v->value2;
     }
     bool moved = o->set_state && (strcmp(change.to_state, c->row.state) != 0 ||
-                                  !same_text(version, c->row.resolved_in) ||
-                                  !same_text(build, c->row.resolved_build));
-    bool noted = o->set_note && !same_text(note, c->row.note);
+                                  !text_same(version, c->row.resolved_in) ||
+                                  !text_same(build, c->row.resolved_build));
+    bool noted = o->set_note && !text_same(note, c->row.note);
     o->changed = moved || noted;
     if (!o->changed)
         return ERR_OK;

@@ -101,11 +101,8 @@ struct news {
 
 static void note(struct news *n, const struct uuid *uuid)
 {
-    for (size_t i = 0; i < n->count; i++) {
-        if (uuid_equal(&n->items[i], uuid))
-            return;
-    }
-    n->items[n->count++] = *uuid;
+    if (!uuid_is_in(n->items, n->count, uuid))
+        n->items[n->count++] = *uuid;
 }
 
 static enum err store_slice(struct mem_storage *m, const struct mem_upload *u,

@@ -9,10 +9,8 @@
 enum err uuid_list_add(struct uuid_list *l, struct arena *arena, const struct uuid *uuid,
                        struct error *err)
 {
-    for (size_t i = 0; i < l->count; i++) {
-        if (uuid_equal(&l->items[i], uuid))
-            return ERR_OK;
-    }
+    if (uuid_is_in(l->items, l->count, uuid))
+        return ERR_OK;
     if (!arena_room(arena, (void **)&l->items, l->count, &l->cap, sizeof(*l->items)))
         return error_set(err, ERR_NO_MEMORY, "no memory for images");
     l->items[l->count++] = *uuid;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/app_version.h"
+#include "base/text.h"
 #include "storage/read_life.h"
 #include "storage/sqlite_dict.h"
 
@@ -219,11 +220,6 @@ static enum err choose_release(struct sqlite_storage *s, int64_t app_id, struct 
     return rc;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 static enum err apply_state(struct sqlite_storage *s, int64_t id, struct op_cluster_state *o,
                             const struct life *old, struct error *err)
 {
@@ -238,9 +234,9 @@ static enum err apply_state(struct sqlite_storage *s, int64_t id, struct op_clus
     if (rc)
         return rc;
     bool moved = o->set_state && (strcmp(change.to_state, old->state) != 0 ||
-                                  !same_text(in.version, old->resolved_in) ||
-                                  !same_text(in.build, old->resolved_build));
-    bool noted = o->set_note && !same_text(o->note, old->note);
+                                  !text_same(in.version, old->resolved_in) ||
+                                  !text_same(in.build, old->resolved_build));
+    bool noted = o->set_note && !text_same(o->note, old->note);
     const char *note = noted ? o->note : old->note;
     o->changed = moved || noted;
     if (!o->changed)

@@ -144,15 +144,6 @@ static enum err any_indexed(struct sqlite_storage *s, int64_t app_id, const stru
     return rc;
 }
 
-static bool is_missing(const struct uuid *u, const struct uuid *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (uuid_equal(u, &list[i]))
-            return true;
-    }
-    return false;
-}
-
 static int64_t frames_in(const struct resolved_stack *s, const struct uuid *image)
 {
     int64_t n = 0;
@@ -181,12 +172,12 @@ static enum err replace_missing(struct sqlite_storage *s, const struct op_resolu
     enum err rc = ERR_OK;
     for (size_t i = 0; i < facts->missing_count && !rc; i++) {
         const struct uuid *old = &facts->missing[i];
-        if (!is_missing(old, r->missing, r->missing_count))
+        if (!uuid_is_in(r->missing, r->missing_count, old))
             rc = sql_run(&s->conn, SQL_STACK_MISSING_DELETE, err, sql_uuid(old), id);
     }
     for (size_t i = 0; i < r->missing_count && !rc; i++) {
         const struct uuid *now = &r->missing[i];
-        if (!stay || !is_missing(now, facts->missing, facts->missing_count))
+        if (!stay || !uuid_is_in(facts->missing, facts->missing_count, now))
             rc = sql_run(&s->conn, SQL_STACK_MISSING_INSERT, err, sql_uuid(now), id,
                          sql_int(frames_in(r->stack, now)));
     }

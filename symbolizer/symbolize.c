@@ -226,11 +226,8 @@ static void learn_facts(struct job *j, struct stack_image *image)
 
 static void add_once(struct uuid *list, size_t *count, const struct uuid *id)
 {
-    for (size_t i = 0; i < *count; i++) {
-        if (uuid_equal(&list[i], id))
-            return;
-    }
-    list[(*count)++] = *id;
+    if (!uuid_is_in(list, *count, id))
+        list[(*count)++] = *id;
 }
 
 static int compare_stand_ins(const void *a, const void *b)

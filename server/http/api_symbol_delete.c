@@ -119,10 +119,7 @@ static enum err note_shelves(struct http_request *r, const struct slice_row *row
     if (!d->shelves)
         return error_set(err, ERR_NO_MEMORY, "no memory to delete a symbol file");
     for (size_t i = 0; i < count; i++) {
-        size_t at = 0;
-        while (at < d->shelf_count && !uuid_equal(&d->shelves[at], &rows[i].shelf))
-            at++;
-        if (at == d->shelf_count)
+        if (!uuid_is_in(d->shelves, d->shelf_count, &rows[i].shelf))
             d->shelves[d->shelf_count++] = rows[i].shelf;
     }
     return ERR_OK;

@@ -68,15 +68,6 @@ static enum err find_hiding(struct search *s, struct error *err)
     return rc;
 }
 
-static bool is_named(const struct uuid *named, size_t count, const struct uuid *uuid)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (uuid_equal(&named[i], uuid))
-            return true;
-    }
-    return false;
-}
-
 static int by_app(const void *a, const void *b)
 {
     return strcmp(((const struct hiding *)a)->app, ((const struct hiding *)b)->app);
@@ -101,7 +92,7 @@ static enum err choose(struct search *s, const struct uuid *named, size_t named_
             break;
         const struct uuid original = symbol_maps_original(maps, &h->image);
         bool mapped = false;
-        if (is_named(named, named_count, &original) || is_named(named, named_count, &h->image))
+        if (uuid_is_in(named, named_count, &original) || uuid_is_in(named, named_count, &h->image))
             rc = hidden_names_mapped(maps, &h->image, &mapped, err);
         if (mapped)
             ret[(*ret_count)++] = h->shelf;

@@ -14,7 +14,7 @@ static enum err check_cap(struct storage_reader *reader, uint64_t cap, const cha
 {
     uint64_t bytes = 0;
     enum err rc = cap ? read_kept_index_bytes(reader, bundle_id, &bytes, err) : ERR_OK;
-    if (rc == ERR_OK && cap && bytes >= cap)
+    if (rc == ERR_OK && index_room_is_full(bytes, cap))
         *ret_refusal = words;
     return rc;
 }

@@ -28,6 +28,11 @@ struct index_caps {
     uint64_t all, app;
 };
 
+static inline bool index_room_is_full(uint64_t kept_bytes, uint64_t cap)
+{
+    return cap && kept_bytes >= cap;
+}
+
 /* An upload, as far as it matters here. */
 struct index_wish {
     const uint8_t *const *sha256; /* of each of its files */

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "server/jobs/index_install.h"
+#include "server/jobs/index_room.h"
 #include "server/jobs/index_tell.h"
 #include "server/jobs/index_watch.h"
 #include "server/jobs/object_shares.h"
@@ -206,7 +207,7 @@ static enum err look_at_room(struct symbol_keeper *k, struct error *err)
     enum err rc = read_kept_index_bytes(k->parts.reader, NULL, &kept, err);
     if (rc != ERR_OK)
         return rc;
-    const bool full = cap && kept >= cap;
+    const bool full = index_room_is_full(kept, cap);
     if (full && !metrics_get(m, METRIC_INDEXES_FULL))
         log_warn("index files have reached their cap: symbol uploads are refused",
                  "bytes=%" PRIu64 " index_bytes=%" PRIu64, kept, cap);

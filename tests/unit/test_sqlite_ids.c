@@ -150,6 +150,16 @@ static void post(struct suite *s, int number, int64_t day, bool *ret_duplicate)
     write_op_free(op);
 }
 
+static void all_are_known(struct suite *s)
+{
+    bool duplicate = false;
+    ck_assert_int_eq(remembered(s), 10 * ROUND);
+    for (int i = 0; i < 10 * ROUND; i++) {
+        post(s, i, 1, &duplicate);
+        ck_assert(duplicate);
+    }
+}
+
 START_TEST(few_wait_and_all_are_put_away)
 {
     struct suite s;
@@ -161,11 +171,7 @@ START_TEST(few_wait_and_all_are_put_away)
         ck_assert_int_le(count_of(&s, "SELECT count(*) FROM new_ids"), 3 * ROUND);
         ck_assert_int_ge(count_of(&s, "SELECT count(*) FROM report_ids"), i - 2 * ROUND);
     }
-    ck_assert_int_eq(remembered(&s), 10 * ROUND);
-    for (int i = 0; i < 10 * ROUND; i++) {
-        post(&s, i, 1, &duplicate);
-        ck_assert(duplicate);
-    }
+    all_are_known(&s);
     suite_close(&s);
 }
 END_TEST
@@ -183,11 +189,7 @@ START_TEST(starts_leave_few_that_wait)
         ck_assert(!duplicate);
         ck_assert_int_le(count_of(&s, "SELECT count(*) FROM new_ids"), 4 * ROUND);
     }
-    ck_assert_int_eq(remembered(&s), 10 * ROUND);
-    for (int i = 0; i < 10 * ROUND; i++) {
-        post(&s, i, 1, &duplicate);
-        ck_assert(duplicate);
-    }
+    all_are_known(&s);
     suite_close(&s);
 }
 END_TEST

@@ -46,4 +46,13 @@ START_TEST(build_ids)
 }
 END_TEST
 
-UNIT_MAIN("uuid", spellings, build_ids)
+START_TEST(lists)
+{
+    const struct uuid list[] = {{{1}}, {{2}}}, other = {{3}};
+    ck_assert(uuid_is_in(list, 2, &list[0]) && uuid_is_in(list, 2, &list[1]));
+    ck_assert(!uuid_is_in(list, 1, &list[1]) && !uuid_is_in(list, 2, &other));
+    ck_assert(!uuid_is_in(NULL, 0, &other));
+}
+END_TEST
+
+UNIT_MAIN("uuid", spellings, build_ids, lists)
