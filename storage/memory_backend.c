@@ -277,6 +277,13 @@ static enum err mem_checkpoint(struct storage *s, bool truncate, uint64_t *ret_w
     return ERR_OK;
 }
 
+static enum err mem_last_checkpoint(struct storage *s, struct error *err)
+{
+    (void)s;
+    (void)err;
+    return ERR_OK;
+}
+
 static enum storage_trouble mem_trouble(struct storage *s, char *text, size_t size)
 {
     (void)s;
@@ -368,6 +375,7 @@ const struct storage_backend storage_backend_memory = {
     .commit = mem_commit,
     .rollback = mem_rollback,
     .checkpoint = mem_checkpoint,
+    .last_checkpoint = mem_last_checkpoint,
     .wal_bytes = mem_wal_bytes,
     .used_bytes = mem_used_bytes,
     .trouble = mem_trouble,

@@ -183,11 +183,17 @@ static enum err sqlite_checkpoint(struct storage *base, bool truncate, uint64_t 
         is_cut(state) ? sqlite_files_error(state, err) : copy_home(s, truncate, &left, err);
     /* SQLite syncs when all is copied, and only then: that is to find little. */
     if (!rc && !truncate && left > 0)
-        (void)writeback_run(&s->writeback);
+        rc = writeback_run(&s->writeback, err);
+    storage_health_checkpoint(&s->health, rc ? err : NULL);
     pthread_mutex_unlock(&s->checkpoint_lock);
     if (!rc)
         *ret_wal_bytes = (uint64_t)(left * s->page_size);
     return rc;
+}
+
+static enum err sqlite_last_checkpoint(struct storage *base, struct error *err)
+{
+    return storage_health_last_checkpoint(&sqlite_of(base)->health, err);
 }
 
 /* A log that is shorter than it was: another program may have emptied it in order, or all of it is
@@ -319,6 +325,7 @@ const struct storage_backend storage_backend_sqlite = {
     .commit = sqlite_commit,
     .rollback = sqlite_rollback,
     .checkpoint = sqlite_checkpoint,
+    .last_checkpoint = sqlite_last_checkpoint,
     .wal_bytes = sqlite_wal_bytes,
     .used_bytes = sqlite_used_bytes,
     .trouble = sqlite_trouble,

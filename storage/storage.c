@@ -57,6 +57,11 @@ enum err storage_checkpoint(struct storage *s, bool truncate, uint64_t *ret_wal_
     return s->backend->checkpoint(s, truncate, ret_wal_bytes, err);
 }
 
+enum err storage_last_checkpoint(struct storage *s, struct error *err)
+{
+    return s->backend->last_checkpoint(s, err);
+}
+
 uint64_t storage_wal_bytes(struct storage *s)
 {
     return s->backend->wal_bytes(s);

@@ -59,6 +59,9 @@ void storage_rollback(struct storage *s);
  * else ERR_BUSY then. Any thread. */
 enum err storage_checkpoint(struct storage *s, bool truncate, uint64_t *ret_wal_bytes,
                             struct error *err);
+/* How the last checkpoint that anybody asked for ended, ERR_BUSY apart: while the disk takes the log
+ * but not the file, reports go on and only this shows it. Any thread. */
+enum err storage_last_checkpoint(struct storage *s, struct error *err);
 /* Bytes in the write-ahead log now, for admission. */
 uint64_t storage_wal_bytes(struct storage *s);
 

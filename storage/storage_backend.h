@@ -65,6 +65,7 @@ struct storage_backend {
     void (*rollback)(struct storage *s);
     enum err (*checkpoint)(struct storage *s, bool truncate, uint64_t *ret_wal_bytes,
                            struct error *err);
+    enum err (*last_checkpoint)(struct storage *s, struct error *err);
     uint64_t (*wal_bytes)(struct storage *s);
     enum err (*used_bytes)(struct storage *s, uint64_t *ret, struct error *err);
     enum storage_trouble (*trouble)(struct storage *s, char *text, size_t size);

@@ -8,6 +8,7 @@ void storage_health_init(struct storage_health *h)
     h->trouble = STORAGE_SOUND;
     h->noted = 0;
     h->text[0] = 0;
+    h->checkpoint = (struct error){.code = ERR_OK};
 }
 
 void storage_health_done(struct storage_health *h)
@@ -52,4 +53,19 @@ void storage_health_clear(struct storage_health *h, uint64_t mark)
         h->text[0] = 0;
     }
     pthread_mutex_unlock(&h->lock);
+}
+
+void storage_health_checkpoint(struct storage_health *h, const struct error *failed)
+{
+    pthread_mutex_lock(&h->lock);
+    h->checkpoint = failed ? *failed : (struct error){.code = ERR_OK};
+    pthread_mutex_unlock(&h->lock);
+}
+
+enum err storage_health_last_checkpoint(struct storage_health *h, struct error *err)
+{
+    pthread_mutex_lock(&h->lock);
+    *err = h->checkpoint;
+    pthread_mutex_unlock(&h->lock);
+    return err->code;
 }

@@ -1,6 +1,8 @@
 #include "storage/writeback.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,11 +23,18 @@ void writeback_done(struct writeback *w)
     w->fd = 0;
 }
 
-bool writeback_run(const struct writeback *w)
+static bool is_of_the_disk(int code)
+{
+    return code == EIO || code == ENOSPC || code == EDQUOT || code == EROFS;
+}
+
+enum err writeback_run(const struct writeback *w, struct error *err)
 {
     struct stat st;
     bool ok = w->fd && fstat(w->fd, &st) == 0;
     for (off_t at = 0; ok && at < st.st_size; at += PIECE)
         ok = sync_file_range(w->fd, at, PIECE, WHOLE) == 0;
-    return ok;
+    if (w->fd && !ok && is_of_the_disk(errno))
+        return error_errno(err, errno, "the disk did not take all of the file");
+    return ERR_OK;
 }

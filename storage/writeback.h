@@ -16,7 +16,7 @@
 #ifndef STALLSYM_STORAGE_WRITEBACK_H
 #define STALLSYM_STORAGE_WRITEBACK_H
 
-#include <stdbool.h>
+#include "base/error.h"
 
 struct writeback {
     int fd; /* 0: none */
@@ -25,7 +25,8 @@ struct writeback {
 /* A file that cannot be opened stays as slow as it is. */
 void writeback_open(struct writeback *w, const char *path);
 void writeback_done(struct writeback *w);
-/* False: not all of it is with the disk, or there is no file. */
-bool writeback_run(const struct writeback *w);
+/* Any error: the disk did not take all of it. No file, or a file system that cannot do this, is no error:
+ * whoever wants to be sure syncs. */
+enum err writeback_run(const struct writeback *w, struct error *err);
 
 #endif

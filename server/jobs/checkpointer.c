@@ -34,7 +34,7 @@ static bool may_go_on(struct checkpointer *c, bool busy)
     return !stopping;
 }
 
-/* A failing disk is told by housekeeping, which copies now and then. */
+/* A failing disk is told by housekeeping: the storage knows how the last one ended. */
 static void copy(struct checkpointer *c)
 {
     struct error ignored;

@@ -3,8 +3,10 @@
  *
  * What. A thread that looks every `interval_ms` whether something is due:
  *   - the write-ahead log is longer than `checkpoint_bytes` and does not grow fast, which is the
- *     checkpointer's: a PASSIVE checkpoint; no commit for `idle_ms` and a log that is not empty:
- *     TRUNCATE;
+ *     checkpointer's, or did so for FAST_MS: a PASSIVE checkpoint; no commit for `idle_ms` and a log
+ *     that is not empty: TRUNCATE;
+ *   - a checkpoint failed, whoever asked for it: said in the log and in /readyz, and tried at every
+ *     look until one goes well;
  *   - every EXPIRE_EVERY_MS: what is older than its retention goes, in ops of EXPIRE_ROWS, at most
  *     EXPIRE_ROUNDS of them a look, so that they stand in line with reports and not before them;
  *   - then, while the database is larger than `database_bytes`, the oldest reports, in the same steps,
@@ -53,8 +55,9 @@
 #define TRIM_EVERY_MS    10000
 #define CHECK_FIRST_MS   5000
 #define CHECK_MAX_MS     3600000
-/* Of checkpoint_bytes, between two looks: a log that grows fast. */
+/* Of checkpoint_bytes, between two looks: a log that grows fast; for so long that is left alone. */
 #define FAST_SHARE 16
+#define FAST_MS    10000
 #define OP_ARENA   ((size_t)64 * 1024)
 
 struct housekeeping {
@@ -79,7 +82,8 @@ struct housekeeping {
     bool hours_going;
     int64_t commits; /* as last seen */
     int64_t commits_since;
-    uint64_t log_bytes; /* as last seen */
+    uint64_t log_bytes;     /* as last seen */
+    int64_t log_long_since; /* without having begun anew */
     bool truncated;     /* since the last commit */
     bool over_space;    /* said so already */
 };
@@ -101,38 +105,47 @@ static void log_trouble(const char *what, const struct error *err)
 
 /* --- the write-ahead log ---------------------------------------------------------------------- */
 
-/* False: it is to be tried again. Said once, until it works again. */
-static bool checkpoint(struct housekeeping *h, bool truncate)
+/* Whoever asked for it. A failure is said once, until one goes well. */
+static void tell_checkpoints(struct housekeeping *h)
 {
     struct error err;
-    uint64_t left = 0;
-    bool failing = metrics_get(h->metrics, METRIC_CHECKPOINT_FAILING) != 0;
-    enum err rc = storage_checkpoint(h->storage, truncate, &left, &err);
-    if (rc != ERR_OK && rc != ERR_BUSY) {
-        if (!failing)
-            log_trouble("checkpoint", &err);
-        metrics_set(h->metrics, METRIC_CHECKPOINT_FAILING, 1);
-        return false;
-    }
-    if (rc == ERR_OK) {
-        if (failing)
-            log_info("checkpoints succeed again", "left=%" PRIu64, left);
-        metrics_set(h->metrics, METRIC_CHECKPOINT_FAILING, 0);
-        metrics_set(h->metrics, METRIC_WAL_BYTES, (int64_t)left);
-    }
-    return true;
+    const bool failing = storage_last_checkpoint(h->storage, &err) != ERR_OK;
+    const bool before = metrics_get(h->metrics, METRIC_CHECKPOINT_FAILING) != 0;
+    if (failing && !before)
+        log_trouble("checkpoint", &err);
+    else if (before && !failing)
+        log_info("checkpoints succeed again", "left=%" PRIu64, storage_wal_bytes(h->storage));
+    metrics_set(h->metrics, METRIC_CHECKPOINT_FAILING, failing);
 }
 
-/* It is soon so long that the writer has it copied; until then many of its pages are replaced. */
-static bool grows_fast(const struct housekeeping *h, uint64_t bytes)
+/* False: it is to be tried again. */
+static bool checkpoint(struct housekeeping *h, bool truncate)
 {
-    return bytes > h->log_bytes + h->options.checkpoint_bytes / FAST_SHARE;
+    struct error ignored; /* the storage knows it */
+    uint64_t left = 0;
+    enum err rc = storage_checkpoint(h->storage, truncate, &left, &ignored);
+    if (rc == ERR_OK)
+        metrics_set(h->metrics, METRIC_WAL_BYTES, (int64_t)left);
+    return rc == ERR_OK || rc == ERR_BUSY;
+}
+
+/* It is soon so long that the writer has it copied; until then many of its pages are replaced. One that
+ * is never that long grows only for so long. */
+static bool grows_fast(struct housekeeping *h, uint64_t bytes, int64_t mono_ms)
+{
+    const uint64_t before = h->log_bytes;
+    h->log_bytes = bytes;
+    if (bytes < before || bytes <= h->options.checkpoint_bytes)
+        h->log_long_since = mono_ms;
+    return bytes > before + h->options.checkpoint_bytes / FAST_SHARE &&
+           mono_ms - h->log_long_since < FAST_MS;
 }
 
 static void tend_log(struct housekeeping *h, int64_t mono_ms)
 {
     int64_t commits = metrics_get(h->metrics, METRIC_COMMITS);
     uint64_t bytes = storage_wal_bytes(h->storage);
+    const bool waits = grows_fast(h, bytes, mono_ms);
     if (commits != h->commits) {
         h->commits = commits;
         h->commits_since = mono_ms;
@@ -140,11 +153,11 @@ static void tend_log(struct housekeeping *h, int64_t mono_ms)
     }
     if (bytes > 0 && !h->truncated && mono_ms - h->commits_since >= h->options.idle_ms) {
         h->truncated = checkpoint(h, true);
-    } else if ((bytes > h->options.checkpoint_bytes && !grows_fast(h, bytes)) ||
+    } else if ((bytes > h->options.checkpoint_bytes && !waits) ||
                metrics_get(h->metrics, METRIC_CHECKPOINT_FAILING)) {
         (void)checkpoint(h, false);
     }
-    h->log_bytes = bytes;
+    tell_checkpoints(h);
 }
 
 /* --- ops -------------------------------------------------------------------------------------- */
@@ -405,7 +418,7 @@ static struct housekeeping *make(struct storage *storage, struct writer *writer,
     h->options = *options;
     h->metrics = metrics;
     h->expire_at = h->give_up_at = h->alerts_at = mono_ms;
-    h->commits_since = mono_ms;
+    h->commits_since = h->log_long_since = mono_ms;
     h->hours_day = INT32_MIN;
     return h;
 }

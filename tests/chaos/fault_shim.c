@@ -39,7 +39,7 @@
 /* Its layout is known to shim.py. */
 struct faults {
     _Atomic int32_t write_errno; /* write, pwrite, ftruncate */
-    _Atomic int32_t sync_errno;  /* fsync, fdatasync, syncfs */
+    _Atomic int32_t sync_errno;  /* fsync, fdatasync, syncfs, sync_file_range */
     _Atomic int32_t read_errno;  /* read, pread */
     _Atomic int32_t open_errno;
     _Atomic int64_t clock_ms; /* added to the time of day */
@@ -210,6 +210,13 @@ int fdatasync(int fd)
 int syncfs(int fd)
 {
     return sync_file(fd, SYS_syncfs);
+}
+
+int sync_file_range(int fd, off64_t at, off64_t n, unsigned int flags)
+{
+    int code = faults->sync_errno;
+    return code && is_chosen_fd(fd) ? hit(code)
+                                    : (int)syscall(SYS_sync_file_range, fd, at, n, flags);
 }
 
 ssize_t read(int fd, void *data, size_t n)

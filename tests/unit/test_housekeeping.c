@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/storage_backend.h"
 #include "tests/support/rig.h"
 #include "tests/support/unit.h"
 
@@ -98,6 +99,71 @@ START_TEST(a_long_log_is_checkpointed)
     rig_apply(&rig, ops_token(100000));
     look_around(h, OPS_TIME_MS, 3000);
     ck_assert_uint_eq(storage_wal_bytes(rig.storage), 0); /* all copied */
+    teardown();
+}
+END_TEST
+
+/* One that is never long enough for the writer's own checkpoint. */
+START_TEST(a_log_that_grows_fast_for_long_is_checkpointed)
+{
+    setup();
+    look_around(h, OPS_TIME_MS, 0);
+    grow_log(OPTIONS.checkpoint_bytes);
+    for (int64_t at = 1000; at < FAST_MS; at += 1000) {
+        grow_log(storage_wal_bytes(rig.storage) + OPTIONS.checkpoint_bytes / FAST_SHARE);
+        look_around(h, OPS_TIME_MS, at);
+        ck_assert_uint_gt(storage_wal_bytes(rig.storage), 0);
+    }
+    grow_log(storage_wal_bytes(rig.storage) + OPTIONS.checkpoint_bytes / FAST_SHARE);
+    look_around(h, OPS_TIME_MS, FAST_MS);
+    ck_assert_uint_eq(storage_wal_bytes(rig.storage), 0);
+    teardown();
+}
+END_TEST
+
+static bool disk_fails;
+static int checkpoints;
+
+static enum err checkpoint_of_a_bad_disk(struct storage *s, bool truncate, uint64_t *ret_wal_bytes,
+                                         struct error *err)
+{
+    (void)s;
+    (void)truncate;
+    checkpoints++;
+    *ret_wal_bytes = 0;
+    return disk_fails ? error_set(err, ERR_IO, "no disk") : ERR_OK;
+}
+
+static enum err last_of_a_bad_disk(struct storage *s, struct error *err)
+{
+    (void)s;
+    return disk_fails ? error_set(err, ERR_IO, "no disk") : ERR_OK;
+}
+
+/* Also when it was the writer that asked: at once, and until one goes well. */
+START_TEST(a_checkpoint_that_failed_is_told)
+{
+    setup();
+    const struct storage_backend *good = rig.storage->backend;
+    struct storage_backend bad = *good;
+    bad.checkpoint = checkpoint_of_a_bad_disk;
+    bad.last_checkpoint = last_of_a_bad_disk;
+    rig.storage->backend = &bad;
+    look_around(h, OPS_TIME_MS, 0);
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_CHECKPOINT_FAILING), 0);
+    disk_fails = true;
+    checkpoints = 0;
+    look_around(h, OPS_TIME_MS, 1000);
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_CHECKPOINT_FAILING), 1);
+    ck_assert_int_eq(checkpoints, 0);
+    look_around(h, OPS_TIME_MS, 2000);
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_CHECKPOINT_FAILING), 1);
+    ck_assert_int_eq(checkpoints, 1);
+    disk_fails = false;
+    look_around(h, OPS_TIME_MS, 3000);
+    ck_assert_int_eq(metrics_get(rig.metrics, METRIC_CHECKPOINT_FAILING), 0);
+    ck_assert_int_eq(checkpoints, 2);
+    rig.storage->backend = good;
     teardown();
 }
 END_TEST
@@ -302,6 +368,7 @@ START_TEST(damage_is_told_until_it_is_over)
 END_TEST
 
 UNIT_MAIN("housekeeping", damage_is_told_until_it_is_over, memory_goes_back,
-          a_long_log_is_checkpointed, an_idle_log_is_emptied_once, old_reports_go,
+          a_long_log_is_checkpointed, a_log_that_grows_fast_for_long_is_checkpointed,
+          a_checkpoint_that_failed_is_told, an_idle_log_is_emptied_once, old_reports_go,
           old_reports_go_for_space, waiting_for_symbol_files_ends,
           a_problem_of_the_disk_is_looked_after, gauges, the_thread_starts_and_stops)

@@ -51,6 +51,21 @@ START_TEST(what_is_noted_during_a_check_stays)
 }
 END_TEST
 
+START_TEST(the_last_checkpoint_counts)
+{
+    struct storage_health h;
+    struct error failed = {.code = ERR_IO, .text = "no disk"};
+    storage_health_init(&h);
+    ck_assert_int_eq(storage_health_last_checkpoint(&h, &err), ERR_OK);
+    storage_health_checkpoint(&h, &failed);
+    ck_assert_int_eq(storage_health_last_checkpoint(&h, &err), ERR_IO);
+    ck_assert_str_eq(err.text, "no disk");
+    storage_health_checkpoint(&h, NULL);
+    ck_assert_int_eq(storage_health_last_checkpoint(&h, &err), ERR_OK);
+    storage_health_done(&h);
+}
+END_TEST
+
 static bool yes(void *ctx)
 {
     ++*(int *)ctx;
@@ -149,6 +164,6 @@ START_TEST(a_reader_that_meets_damage_notes_it)
 }
 END_TEST
 
-UNIT_MAIN("storage_health", the_first_trouble_is_kept_and_damage_outdoes_it,
-          what_is_noted_during_a_check_stays, damage_in_the_middle_is_noted_until_it_is_gone,
-          a_reader_that_meets_damage_notes_it)
+UNIT_MAIN("storage_health", the_last_checkpoint_counts,
+          the_first_trouble_is_kept_and_damage_outdoes_it, what_is_noted_during_a_check_stays,
+          damage_in_the_middle_is_noted_until_it_is_gone, a_reader_that_meets_damage_notes_it)
