@@ -84,8 +84,8 @@ struct housekeeping {
     int64_t commits_since;
     uint64_t log_bytes;     /* as last seen */
     int64_t log_long_since; /* without having begun anew */
-    bool truncated;     /* since the last commit */
-    bool over_space;    /* said so already */
+    bool truncated;         /* since the last commit */
+    bool over_space;        /* said so already */
 };
 
 static bool is_stopping(struct housekeeping *h)
