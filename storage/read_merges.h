@@ -29,6 +29,7 @@ struct keyed_stack {
     uint64_t app_id;
     uint32_t generation;
     bool give_up, provisional;
+    bool damaged; /* what is stored of its frames cannot be read: `resolved` is empty */
     int64_t weighted;
     uint8_t hash[STACK_HASH_SIZE];
     uint8_t part[PART_KEY_SIZE];

@@ -61,7 +61,12 @@ static enum err fill_keyed(struct sqlite_reader *r, sqlite3_stmt *st, struct are
     if (failed)
         return no_memory(err);
     enum err rc = raw_stack_decode(data, raw_len, arena, &raw, err);
-    return rc ? rc : sqlite_frames_decode(r, &raw, frames, frames_len, arena, &k->resolved, err);
+    if (!rc)
+        rc = sqlite_frames_decode(r, &raw, frames, frames_len, arena, &k->resolved, err);
+    k->damaged = rc == ERR_FORMAT;
+    if (k->damaged)
+        k->resolved = (struct resolved_stack){.count = 0};
+    return k->damaged ? ERR_OK : rc;
 }
 
 enum err sqlite_read_keyed_stacks(struct storage_reader *base, const char *bundle_id,

@@ -125,7 +125,7 @@ static enum err read_page(struct carrying *c, uint64_t cluster_id, struct subjec
         struct subject *s = only ? only : subject_of(c, rows[i].part);
         struct keyed keyed;
         *after = rows[i].stack_id;
-        if (!s)
+        if (!s || rows[i].damaged)
             continue;
         rc = keyer_stack(c->tools->keyer, c->bundle_id, &rows[i], false, &c->page, &keyed, err);
         if (rc)

@@ -118,7 +118,7 @@ static enum err read_page(struct learning *l, const struct stack_floor *floor, u
         struct keyed keyed;
         *after = rows[i].stack_id;
         l->app_id = rows[i].app_id;
-        if (!above(&rows[i], floor))
+        if (rows[i].damaged || !above(&rows[i], floor))
             continue;
         rc = keyer_stack(l->tools->keyer, l->bundle_id, &rows[i], true, &l->page, &keyed, err);
         if (!rc)

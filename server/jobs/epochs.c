@@ -18,6 +18,8 @@
  * New stacks meanwhile: the resolver keys them by the overlay that the writer knows, else its answer
  * is refused and made again; and the writer follows the merges. So they are aligned from the start.
  *
+ * A stack whose frames or counters are damaged holds nothing up: it stays where it is, and is told.
+ *
  * Load. One op of PAGE stacks under way at a time, none while the writer is busy.
  *
  * Locks. One, around the bell, the wish to stop and the rules.
@@ -57,6 +59,7 @@ struct epochs {
     struct epochs_options options;
     struct epoch_tools tools;
     const struct rules *rules; /* of the work at hand */
+    uint64_t damaged;          /* stacks of the work at hand that stay where they are */
     int64_t started_ms;
     struct thread thread;
 
@@ -171,6 +174,48 @@ static bool is_in_place(const struct epochs *e, const struct merge_map *map,
            strcmp(stack->rules_version, rules_version(e->rules)) == 0;
 }
 
+/* Each item as an op of its own, without the position; those that are refused stay where they are. */
+static enum err send_each(struct epochs *e, struct write_op *op, struct error *err)
+{
+    struct op_rekey *o = &op->u.rekey;
+    const struct op_rekey all = *o;
+    uint64_t changed = 0;
+    enum err rc = ERR_OK;
+    o->work_id = 0;
+    o->count = 1;
+    for (size_t i = 0; i < all.count && !rc; i++) {
+        o->items = &all.items[i];
+        rc = epoch_send(&e->tools, op, err);
+        changed += rc ? 0 : o->changed;
+        if (rc == ERR_INTERNAL) {
+            e->damaged++;
+            rc = ERR_OK;
+        }
+    }
+    o->changed = changed;
+    return rc;
+}
+
+/* The items of a page, and the position behind them. */
+static enum err send_keys(struct epochs *e, struct cluster_work_row *w, struct write_op *op,
+                          uint64_t *saved, struct error *err)
+{
+    struct op_rekey *o = &op->u.rekey;
+    o->rules_version = rules_version(e->rules);
+    o->work_id = w->id;
+    o->work_attempt = w->attempt;
+    o->after_id = w->after_id;
+    o->seen = w->seen - *saved;
+    o->now_ms = clock_wall_ms();
+    enum err rc = epoch_send(&e->tools, op, err);
+    if (!rc)
+        *saved = w->seen;
+    else if (rc == ERR_INTERNAL) /* what it has of one of the stacks is damaged */
+        rc = send_each(e, op, err);
+    w->changed += rc ? 0 : o->changed;
+    return rc;
+}
+
 /* One page; *ret_count: stacks in it. */
 static enum err align_page(struct epochs *e, struct cluster_work_row *w,
                            const struct merge_map *map, struct arena *page, size_t *ret_count,
@@ -186,6 +231,10 @@ static enum err align_page(struct epochs *e, struct cluster_work_row *w,
     size_t moved = 0;
     for (size_t i = 0; i < count && !rc; i++) {
         struct keyed keyed;
+        if (rows[i].damaged) {
+            e->damaged++;
+            continue;
+        }
         rc = keyer_stack(e->keyer, w->bundle_id, &rows[i], false, page, &keyed, err);
         if (!rc && !is_in_place(e, map, &rows[i], &keyed))
             fill(&rows[i], &keyed, &items[moved++]);
@@ -194,17 +243,9 @@ static enum err align_page(struct epochs *e, struct cluster_work_row *w,
         w->after_id = rows[count - 1].stack_id;
     w->seen += rc ? 0 : count;
     if (!rc && moved > 0) {
-        op->u.rekey = (struct op_rekey){.items = items,
-                                        .count = moved,
-                                        .rules_version = rules_version(e->rules),
-                                        .work_id = w->id,
-                                        .work_attempt = w->attempt,
-                                        .after_id = w->after_id,
-                                        .seen = w->seen - *saved,
-                                        .now_ms = clock_wall_ms()};
-        rc = epoch_send(&e->tools, op, err);
-        w->changed += rc ? 0 : op->u.rekey.changed;
-        *saved = w->seen;
+        op->u.rekey.items = items;
+        op->u.rekey.count = moved;
+        rc = send_keys(e, w, op, saved, err);
     }
     *ret_count = count;
     write_op_free(op);
@@ -216,8 +257,10 @@ static enum err align(struct epochs *e, struct cluster_work_row *w, struct error
     struct arena page, arena;
     struct epoch_rules rules = {0};
     struct merge_map map = {0};
+    char quoted[QUOTED_BYTES];
     size_t count = PAGE;
     uint64_t saved = w->seen;
+    e->damaged = 0;
     arena_init(&page, PAGE_ARENA);
     arena_init(&arena, WORK_ARENA);
     enum err rc = keyer_begin(e->keyer, e->rules, err);
@@ -236,6 +279,10 @@ static enum err align(struct epochs *e, struct cluster_work_row *w, struct error
             saved = w->seen;
         }
     }
+    if (e->damaged > 0)
+        log_warn("stacks stay in their clusters: what is stored of them is damaged",
+                 "app=%s stacks=%" PRIu64, log_quote(w->bundle_id, quoted, sizeof(quoted)),
+                 e->damaged);
     arena_done(&page);
     arena_done(&arena);
     return rc;

@@ -5,6 +5,7 @@
  */
 #include "server/jobs/epochs.c"
 
+#include <sqlite3.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -188,6 +189,40 @@ START_TEST(other_rules_and_back)
 }
 END_TEST
 
+static void damage(const char *what, const char *report)
+{
+    char sql[200], path[600];
+    struct report_row r;
+    sqlite3 *db = NULL;
+    ck_assert_int_eq(read_report(rig.reader, APP, report, &rig.arena, &r, &err), ERR_OK);
+    snprintf(path, sizeof(path), "%s/test.db", rig.dir);
+    snprintf(sql, sizeof(sql), "UPDATE %s WHERE stack_id = %llu", what,
+             (unsigned long long)r.stack.stack_id);
+    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_busy_timeout(db, 5000), SQLITE_OK);
+    ck_assert_msg(sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK, "%s", sqlite3_errmsg(db));
+    ck_assert_int_eq(sqlite3_changes(db), 1);
+    sqlite3_close(db);
+}
+
+/* The work never ended. */
+/* The work began again and again. */
+START_TEST(damaged_stacks_hold_nothing_up)
+{
+    send_all();
+    const uint64_t before = cluster_of("n1");
+    damage("counters SET hist = x'ffffff'", "n1");
+    damage("stack_data SET resolved = x'ffffff'", "n2");
+    resolver_set_rules(resolver, others);
+    epochs_set_rules(e, others);
+    ask_for(CLUSTER_WORK_RECLUSTER);
+    ck_assert_uint_eq(last_work().seen, 32);
+    ck_assert_uint_eq(cluster_of("n1"), before);
+    ck_assert_uint_ne(cluster_of("n3"), before);
+    ck_assert_uint_eq(cluster_of("n3"), cluster_of("n4"));
+}
+END_TEST
+
 START_TEST(a_stop_leaves_the_rest_for_later)
 {
     send_all();
@@ -275,9 +310,9 @@ END_TEST
 
 int main(void)
 {
-    const TTest *const tests[] = {one_cause_seen_in_two_ways, other_rules_and_back,
-                                  a_stop_leaves_the_rest_for_later, every_night_once,
-                                  of_many_the_heaviest_are_compared};
+    const TTest *const tests[] = {
+        one_cause_seen_in_two_ways,     other_rules_and_back, a_stop_leaves_the_rest_for_later,
+        damaged_stacks_hold_nothing_up, every_night_once,     of_many_the_heaviest_are_compared};
     Suite *suite = suite_create("epochs");
     TCase *tcase = tcase_create("epochs");
     tcase_set_timeout(tcase, 60);
