@@ -1,5 +1,6 @@
 #include "storage/sqlite_moves.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -50,6 +51,7 @@ void moves_init(struct moves *m, struct arena *arena)
 {
     memset(m, 0, sizeof(*m));
     m->arena = arena;
+    row_list_init(&m->stacks, sizeof(struct stack_move), arena);
     fold_init(&m->leaves, arena);
     fold_init(&m->comes, arena);
 }
@@ -125,7 +127,7 @@ static struct move_pair *pair_of(struct moves *m, int64_t from, int64_t to)
 
 /* One stack on its way. */
 struct mover {
-    struct moves *moves;
+    const struct stack_move *stack;
     struct move_pair *pair;
     struct move_place *from, *to; /* `from` NULL: none */
     bool rolled;                  /* it is in the roll-ups */
@@ -163,16 +165,25 @@ static bool has_tables(const struct move_place *p)
     return p && p->rollup.rolled;
 }
 
-static enum err add_row(void *ctx, const struct fold_row *row, struct error *err)
+/* Those that rows are read of. */
+struct movers {
+    struct moves *moves;
+    struct mover **items;
+    int64_t *ids;
+    size_t count;
+};
+
+static enum err add_row(void *ctx, size_t at, const struct fold_row *row, struct error *err)
 {
-    struct mover *w = ctx;
+    const struct movers *all = ctx;
+    struct mover *w = all->items[at];
     enum err rc = w->from ? add_to_flow(&w->from->out, row, w->rolled, err) : ERR_OK;
     if (!rc)
         rc = add_to_flow(&w->to->in, row, w->rolled, err);
     if (!rc && w->rolled && has_tables(w->from))
-        rc = fold_rolled_row(&w->moves->leaves, w->from->rollup.cluster_id, row, err);
+        rc = fold_rolled_row(&all->moves->leaves, w->from->rollup.cluster_id, row, err);
     if (!rc && w->rolled && has_tables(w->to))
-        rc = fold_rolled_row(&w->moves->comes, w->to->rollup.cluster_id, row, err);
+        rc = fold_rolled_row(&all->moves->comes, w->to->rollup.cluster_id, row, err);
     if (row->table != FOLD_COUNTERS)
         return rc;
     w->any = true;
@@ -209,27 +220,22 @@ static enum err add_later(struct flow *f, const struct row_list *later, int64_t 
     return ERR_OK;
 }
 
-static enum err add_rolled(struct sqlite_storage *s, const struct mover *w,
-                           const struct stack_move *stack, struct error *err)
+static enum err add_rolled(struct sqlite_storage *s, struct moves *m, const struct mover *w,
+                           struct error *err)
 {
     struct row_list later;
-    row_list_init(&later, sizeof(struct rolled_report), w->moves->arena);
-    enum err rc = sqlite_rollup_later(s, &w->moves->limits, stack->stack_id, &later, err);
+    row_list_init(&later, sizeof(struct rolled_report), m->arena);
+    enum err rc = sqlite_rollup_later(s, &m->limits, w->stack->stack_id, &later, err);
     if (!rc && w->from)
-        rc = add_later(&w->from->out, &later, stack->stack_id, err);
-    return rc ? rc : add_later(&w->to->in, &later, stack->stack_id, err);
+        rc = add_later(&w->from->out, &later, w->stack->stack_id, err);
+    return rc ? rc : add_later(&w->to->in, &later, w->stack->stack_id, err);
 }
 
 static enum err begin(struct sqlite_storage *s, struct moves *m, const struct stack_move *stack,
                       struct mover *ret, struct error *err)
 {
-    enum err rc = ERR_OK;
-    if (!m->limits_known)
-        rc = sqlite_rolled_limits(s, &m->limits, err);
-    m->limits_known = !rc;
-    *ret = (struct mover){.moves = m, .rolled = stack->stack_id < m->limits.first_new};
-    if (!rc)
-        rc = place_of(s, m, stack->from, &ret->from, err);
+    *ret = (struct mover){.stack = stack, .rolled = stack->stack_id < m->limits.first_new};
+    enum err rc = place_of(s, m, stack->from, &ret->from, err);
     if (!rc)
         rc = place_of(s, m, stack->to, &ret->to, err);
     if (rc)
@@ -238,23 +244,93 @@ static enum err begin(struct sqlite_storage *s, struct moves *m, const struct st
     return ret->pair ? ERR_OK : no_memory(err);
 }
 
-enum err moves_add(struct sqlite_storage *s, struct moves *m, const struct stack_move *stack,
-                   struct error *err)
+typedef bool has_rows(const struct mover *w);
+
+static bool all_have(const struct mover *w)
 {
-    struct mover w;
-    enum err rc = begin(s, m, stack, &w, err);
+    (void)w;
+    return true;
+}
+
+static bool has_any(const struct mover *w)
+{
+    return w->any;
+}
+
+static bool has_pages(const struct mover *w)
+{
+    return w->any && w->rolled && (has_tables(w->from) || has_tables(w->to));
+}
+
+/* What they have in one table; of stacks without counters the others have nothing. */
+static enum err read_table(struct sqlite_storage *s, struct movers *all, struct mover *movers,
+                           size_t count, enum fold_table table, struct error *err)
+{
+    static has_rows *const have[] = {
+        [FOLD_COUNTERS] = all_have, [FOLD_DEVICES] = has_any, [FOLD_PAGES] = has_pages};
+    all->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!have[table](&movers[i]))
+            continue;
+        all->items[all->count] = &movers[i];
+        all->ids[all->count++] = movers[i].stack->stack_id;
+    }
+    const struct stack_ids stacks = {all->ids, all->count};
+    return sqlite_stack_rows(s, table, &stacks, add_row, all, err);
+}
+
+static enum err read_all(struct sqlite_storage *s, struct moves *m, struct mover *movers,
+                         size_t count, struct error *err)
+{
+    static const enum fold_table tables[] = {FOLD_COUNTERS, FOLD_DEVICES, FOLD_PAGES};
+    struct movers all = {m, arena_array(m->arena, count, sizeof(*all.items)),
+                         arena_array(m->arena, count, sizeof(*all.ids)), 0};
+    enum err rc = all.items && all.ids ? ERR_OK : no_memory(err);
+    for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]) && !rc; t++)
+        rc = read_table(s, &all, movers, count, tables[t], err);
+    return rc;
+}
+
+static int by_stack(const void *a, const void *b)
+{
+    const struct stack_move *x = a;
+    const struct stack_move *y = b;
+    return (x->stack_id > y->stack_id) - (x->stack_id < y->stack_id);
+}
+
+static enum err gather(struct sqlite_storage *s, struct moves *m, struct error *err)
+{
+    struct stack_move *stacks = m->stacks.items;
+    const size_t count = m->stacks.count;
+    struct mover *movers = arena_array(m->arena, count, sizeof(*movers));
+    enum err rc = movers ? sqlite_rolled_limits(s, &m->limits, err) : no_memory(err);
+    qsort(stacks, count, sizeof(*stacks), by_stack);
+    for (size_t i = 0; i < count && !rc; i++)
+        rc = begin(s, m, &stacks[i], &movers[i], err);
     if (!rc)
-        rc = sqlite_stack_rows(s, FOLD_COUNTERS, stack->stack_id, add_row, &w, err);
-    if (rc || !w.any)
-        return rc;
-    if (w.from)
-        see(&w.from->out, stack);
-    see(&w.to->in, stack);
-    sqlite_seen_stack(s, stack->to, stack->stack_id, stack->first_ms, stack->last_ms);
-    rc = sqlite_stack_rows(s, FOLD_DEVICES, stack->stack_id, add_row, &w, err);
-    if (!rc && w.rolled && (has_tables(w.from) || has_tables(w.to)))
-        rc = sqlite_stack_rows(s, FOLD_PAGES, stack->stack_id, add_row, &w, err);
-    return rc || !w.rolled ? rc : add_rolled(s, &w, stack, err);
+        rc = read_all(s, m, movers, count, err);
+    for (size_t i = 0; i < count && !rc; i++) {
+        const struct mover *w = &movers[i];
+        if (!w->any)
+            continue;
+        if (w->from)
+            see(&w->from->out, w->stack);
+        see(&w->to->in, w->stack);
+        sqlite_seen_stack(s, w->stack->to, w->stack->stack_id, w->stack->first_ms,
+                          w->stack->last_ms);
+        if (w->rolled)
+            rc = add_rolled(s, m, w, err);
+    }
+    return rc;
+}
+
+enum err moves_add(struct moves *m, const struct stack_move *stack, struct error *err)
+{
+    struct stack_move *kept = row_list_add(&m->stacks, err);
+    if (!kept)
+        return ERR_NO_MEMORY;
+    *kept = *stack;
+    return ERR_OK;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -333,7 +409,7 @@ static enum err write_hefts(struct sqlite_storage *s, const struct move_place *p
 
 enum err moves_write(struct sqlite_storage *s, struct moves *m, struct error *err)
 {
-    enum err rc = ERR_OK;
+    enum err rc = m->stacks.count ? gather(s, m, err) : ERR_OK;
     for (const struct move_pair *p = m->first_pair; p && !rc; p = p->next) {
         if (p->from)
             rc = sql_run(&s->conn, SQL_CLUSTER_MOVE_ADD, err, sql_int(p->from), sql_int(p->to),

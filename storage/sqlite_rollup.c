@@ -126,9 +126,10 @@ struct filling {
     int64_t cluster_id;
 };
 
-static enum err fill_row(void *ctx, const struct fold_row *row, struct error *err)
+static enum err fill_row(void *ctx, size_t at, const struct fold_row *row, struct error *err)
 {
     struct filling *f = ctx;
+    (void)at;
     return fold_rolled_row(&f->tables, f->cluster_id, row, err);
 }
 
@@ -143,10 +144,9 @@ static enum err fill_tables(struct sqlite_storage *s, int64_t cluster_id, struct
     enum err rc =
         sqlite_row_array(&s->conn, sql_start(&s->conn, SQL_STACKS_SEEN, err, sql_int(cluster_id)),
                          sqlite_fill_int, &s->scratch, &ids, &count, err);
-    for (size_t i = 0; i < count && !rc; i++) {
-        for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]) && !rc; t++)
-            rc = sqlite_stack_rows(s, tables[t], ids[i], fill_row, &f, err);
-    }
+    const struct stack_ids stacks = {ids, count};
+    for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]) && !rc; t++)
+        rc = sqlite_stack_rows(s, tables[t], &stacks, fill_row, &f, err);
     if (!rc)
         rc = sqlite_fold_write(s, &f.tables, err);
     fold_done(&f.tables);

@@ -1,8 +1,9 @@
 /*
- * sqlite_stack_rows - the counters of one stack, row by row.
+ * sqlite_stack_rows - the counters of stacks, row by row.
  *
  * Purpose: what moves with a stack, and what a cluster's own tables are made of (sqlite_rollup.h):
- * the rows of its three tables of counters in one form.
+ * the rows of its three tables of counters in one form. Ids that lie close together are read as one
+ * range: to find a row costs more than to step over a few.
  *
  * Threads: the writer's. Memory: a row's bytes are SQLite's until the visit returns.
  */
@@ -11,10 +12,19 @@
 
 #include "storage/sqlite_counters.h"
 
-typedef enum err fold_row_visit(void *ctx, const struct fold_row *row, struct error *err);
+/* A row of the stack ids[at]. */
+typedef enum err stack_row_visit(void *ctx, size_t at, const struct fold_row *row,
+                                 struct error *err);
 
-/* `table`: FOLD_COUNTERS, FOLD_DEVICES or FOLD_PAGES. What a visit returns ends the rows. */
-enum err sqlite_stack_rows(struct sqlite_storage *s, enum fold_table table, int64_t stack_id,
-                           fold_row_visit *visit, void *ctx, struct error *err);
+/* Ids in ascending order, none twice; rows come in it. */
+struct stack_ids {
+    const int64_t *ids;
+    size_t count;
+};
+
+/* `table`: FOLD_COUNTERS, FOLD_DEVICES or FOLD_PAGES. An error of a visit ends the rows. */
+enum err sqlite_stack_rows(struct sqlite_storage *s, enum fold_table table,
+                           const struct stack_ids *stacks, stack_row_visit *visit, void *ctx,
+                           struct error *err);
 
 #endif

@@ -231,7 +231,7 @@ static enum err move(struct sqlite_storage *s, struct op_state *o, const struct 
     if (stack.from == stack.to)
         return ERR_OK;
     note_left(o, stack.from);
-    enum err rc = moves_add(s, &o->moves, &stack, err);
+    enum err rc = moves_add(&o->moves, &stack, err);
     return rc ? rc : sqlite_life_joined(s, stack.stack_id, cluster_id, now_ms, err);
 }
 

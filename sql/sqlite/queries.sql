@@ -321,16 +321,16 @@ WHERE cluster_id = ?1;
 
 -- Of one stack: columns of sqlite_stack_rows().
 -- name: stack_counters
-SELECT day, build_id, kind, count, weighted, stall_ms, above_ms, hist, hours FROM counters
-WHERE stack_id = ?1;
+SELECT stack_id, day, build_id, kind, count, weighted, stall_ms, above_ms, hist, hours
+FROM counters WHERE stack_id BETWEEN ?1 AND ?2 ORDER BY stack_id;
 
 -- name: stack_devices
-SELECT week, device_id, os_id, count, weighted, stall_ms, above_ms, hist FROM week_devices
-WHERE stack_id = ?1;
+SELECT stack_id, week, device_id, os_id, count, weighted, stall_ms, above_ms, hist
+FROM week_devices WHERE stack_id BETWEEN ?1 AND ?2 ORDER BY stack_id;
 
 -- name: stack_pages
-SELECT week, page_id, build_id, count, weighted, stall_ms, above_ms, hist FROM week_pages
-WHERE stack_id = ?1;
+SELECT stack_id, week, page_id, build_id, count, weighted, stall_ms, above_ms, hist
+FROM week_pages WHERE stack_id BETWEEN ?1 AND ?2 ORDER BY stack_id;
 
 -- === writing: resolutions and clusters ===========================================================
 
@@ -395,7 +395,8 @@ WHERE cluster_id = ?1;
 
 -- When the stacks of a cluster were seen (storage/sqlite_seen.h).
 -- name: stacks_seen
-SELECT id, first_seen_ms, last_seen_ms FROM stacks WHERE cluster_id = ?1 AND count > 0;
+SELECT id, first_seen_ms, last_seen_ms FROM stacks WHERE cluster_id = ?1 AND count > 0
+ORDER BY id;
 
 -- name: stack_seen
 SELECT first_seen_ms, last_seen_ms FROM stacks
