@@ -142,7 +142,7 @@ bool clock_parse_day(const char *text, size_t len, int32_t *ret_day)
 
 bool clock_is_seconds(int64_t ms)
 {
-    return ms >= 1000000000 && ms < 100000000000;
+    return ms >= 100000000 && ms < 100000000000;
 }
 
 int32_t clock_day(int64_t ms)

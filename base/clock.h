@@ -31,8 +31,8 @@ const char *clock_format_rfc3339(int64_t ms, char out[CLOCK_TEXT_SIZE]);
 const char *clock_format_day(int32_t day, char out[CLOCK_TEXT_SIZE]);
 bool clock_parse_day(const char *text, size_t len, int32_t *ret_day);
 
-/* A moment of January 12, 1970 to March 1973, which no app lived in: seconds that were given for
- * milliseconds. */
+/* A moment of January 2, 1970 to March 1973, which no app lived in: seconds that were given for
+ * milliseconds, since 1970 or since 2001. */
 bool clock_is_seconds(int64_t ms);
 
 /* Days since 1970-01-01 UTC, rounded towards the past. */

@@ -177,9 +177,10 @@ WHERE ?1 IS NULL OR EXISTS (SELECT 1 FROM slices x JOIN uploads u ON u.id = x.up
     WHERE x.object_sha256 = o.sha256 AND u.bundle_id = ?1);
 
 -- Of all index files, whichever is in use; of one object on a shelf there is one. Of what was uploaded
--- for an app; NULL: of all. Row after row: by an index each row would be looked for on its own.
+-- for an app; NULL: of all.
 -- name: kept_index_bytes
-SELECT coalesce(sum(bytes), 0) FROM (SELECT max(x.index_bytes) AS bytes FROM slices x NOT INDEXED
+SELECT coalesce(sum(bytes), 0) FROM (SELECT max(x.index_bytes) AS bytes
+    FROM slices x INDEXED BY slices_kept
     WHERE x.indexed = 1 AND x.lost = 0
         AND (?1 IS NULL OR x.upload_id IN (SELECT id FROM uploads WHERE bundle_id = ?1))
     GROUP BY x.object_sha256, x.uuid);

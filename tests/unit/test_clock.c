@@ -96,7 +96,8 @@ START_TEST(seconds_are_known)
         int64_t ms;
         bool seconds;
     } cases[] = {{INT64_MIN, false},  {0, false},
-                 {999999999, false},  {1000000000, true},
+                 {99999999, false},   {100000000, true},
+                 {817800000, true},   {1000000000, true},
                  {99999999999, true}, {100000000000, false},
                  {1795300000, true},  {1795300000000, false},
                  {INT64_MAX, false}};
