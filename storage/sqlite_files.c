@@ -12,16 +12,18 @@ static bool log_path(const char *path, char *out, size_t size)
     return n > 0 && (size_t)n < size;
 }
 
-/* A log begins with a number that is not 0. One that cannot be read is for whoever reads it. */
-static bool begins_with_nothing(const char *log)
+/* A log begins with a number that is not 0, and is written from its beginning without a gap. One that
+ * cannot be read is for whoever reads it; where the file system knows no holes there is none. */
+static bool is_hollow(const char *log, int64_t log_bytes)
 {
     uint32_t number = 1;
     const int fd = open(log, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
     const bool nothing = pread(fd, &number, sizeof(number), 0) == sizeof(number) && number == 0;
+    const off_t hole = lseek(fd, 0, SEEK_HOLE);
     (void)close(fd); /* ends no locks: SQLite's are on the other files */
-    return nothing;
+    return nothing || (hole >= 0 && hole < log_bytes);
 }
 
 void sqlite_files_note(struct sqlite_files *f, const char *path)
@@ -50,7 +52,7 @@ enum sqlite_files_state sqlite_files_look(const struct sqlite_files *f, const ch
         return FILES_LOG_GONE;
     if (atomic_load(&f->cut) || st.st_size < log_bytes)
         return FILES_LOG_CUT;
-    return log_bytes > 0 && begins_with_nothing(log) ? FILES_LOG_HOLLOW : FILES_OK;
+    return log_bytes > 0 && is_hollow(log, log_bytes) ? FILES_LOG_HOLLOW : FILES_OK;
 }
 
 enum err sqlite_files_error(enum sqlite_files_state state, struct error *err)

@@ -36,7 +36,7 @@ enum sqlite_files_state {
     FILES_DATABASE_GONE, /* or another one has its name */
     FILES_LOG_GONE,
     FILES_LOG_CUT,    /* shorter than it has to be, or it was before */
-    FILES_LOG_HOLLOW, /* it was cut to nothing, and is long again */
+    FILES_LOG_HOLLOW, /* it was cut, and is long again */
 };
 
 /* The files that are open now: `path` and its "-wal". */

@@ -84,14 +84,14 @@ def wal_unlinked(quick):
 
 
 def wal_cut(quick):
-    """To nothing: what was in it is lost, by that hand; told, nothing more is answered for, and what the
-    file has is whole."""
-    for how in (signal.SIGTERM, signal.SIGKILL)[:1 if quick else 2]:
+    """To nothing, or to half: what was in it is lost, by that hand; told, nothing more is answered for, and
+    what the file has is whole."""
+    for how, of in ((signal.SIGTERM, 0), (signal.SIGKILL, 0), (signal.SIGKILL, 2))[:1 if quick else 3]:
         with Daemon() as d:
             load = Load(d, 'cut')
             wait_for(lambda: len(load.answered) > 100)
             log = len(d.log.read_text())
-            os.truncate(log_of(d), 0)
+            os.truncate(log_of(d), of and log_of(d).stat().st_size // of)
             told(d, log, ['was cut'])
             refused(d, load)
             load.end()

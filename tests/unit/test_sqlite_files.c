@@ -84,6 +84,23 @@ START_TEST(a_log_that_begins_with_nothing_was_cut)
 }
 END_TEST
 
+/* Its first frames are what they were; those that follow are behind a hole. */
+START_TEST(a_log_with_a_hole_was_cut)
+{
+    enum { SIZE = 1 << 20, CUT = SIZE / 4 };
+    struct sqlite_files f = begin();
+    put(log_file, SIZE);
+    sqlite_files_note(&f, base);
+    ck_assert_int_eq(sqlite_files_look(&f, base, SIZE), FILES_OK);
+    ck_assert_int_eq(truncate(log_file, CUT), 0);
+    ck_assert_int_eq(sqlite_files_look(&f, base, SIZE), FILES_LOG_CUT);
+    ck_assert_int_eq(truncate(log_file, SIZE), 0);
+    ck_assert_int_eq(sqlite_files_look(&f, base, SIZE), FILES_LOG_HOLLOW);
+    ck_assert_int_eq(sqlite_files_look(&f, base, CUT), FILES_OK); /* no more is in use */
+    temp_dir_free(dir);
+}
+END_TEST
+
 START_TEST(without_files_nothing_is_said)
 {
     struct sqlite_files f = begin();
@@ -94,4 +111,5 @@ START_TEST(without_files_nothing_is_said)
 END_TEST
 
 UNIT_MAIN("sqlite_files", what_was_moved_is_well_once_it_is_back, a_log_that_was_cut_stays_so,
-          a_log_that_begins_with_nothing_was_cut, without_files_nothing_is_said)
+          a_log_that_begins_with_nothing_was_cut, a_log_with_a_hole_was_cut,
+          without_files_nothing_is_said)
