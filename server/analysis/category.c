@@ -31,7 +31,7 @@ const char *category_of(const struct fated_stack *stack, enum cluster_kind kind)
     if (kind == CLUSTER_UNMAPPABLE)
         return "unknown";
     for (size_t i = 0; i < stack->count && !stack->frames[i].beyond; i++) {
-        const struct rule_match *m = &stack->frames[i].category;
+        const struct rule_match *m = &stack->frames[i].rules->category;
         if (m->action && (!best || m->order < best->order))
             best = m;
     }

@@ -431,7 +431,7 @@ static const struct rule_match *group_of(const struct keying *k)
 {
     const struct rule_match *best = NULL;
     for (size_t i = 0; i < k->stack.count && !k->stack.frames[i].beyond; i++) {
-        const struct rule_match *m = &k->stack.frames[i].group;
+        const struct rule_match *m = &k->stack.frames[i].rules->group;
         if (m->action && (!best || m->order < best->order))
             best = m;
     }
@@ -444,14 +444,14 @@ static enum err set_system_group(struct keying *k)
 {
     size_t at = k->stack.count;
     for (size_t i = 0; i < k->stack.count && !k->stack.frames[i].beyond; i++) {
-        const struct rule_match *m = &k->stack.frames[i].system_group;
+        const struct rule_match *m = &k->stack.frames[i].rules->system_group;
         if (m->action &&
-            (at == k->stack.count || m->order < k->stack.frames[at].system_group.order))
+            (at == k->stack.count || m->order < k->stack.frames[at].rules->system_group.order))
             at = i;
     }
     if (at == k->stack.count)
         return ERR_OK;
-    const struct rule_match *best = &k->stack.frames[at].system_group;
+    const struct rule_match *best = &k->stack.frames[at].rules->system_group;
     memset(k->kept, 0, k->stack.count * sizeof(*k->kept));
     k->kept[at] = true;
     k->stack.frames[at].rule = best->why;

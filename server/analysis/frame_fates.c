@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "server/analysis/frame_memo.h"
 #include "server/analysis/normalize.h"
 #include "server/analysis/swift_module.h"
 
@@ -40,45 +39,54 @@ static const char *qualified_name(const struct key_options *options, const struc
     return options->linkage_key(f->mangled, buffer, size) ? buffer : NULL;
 }
 
-/* What the rules say of a frame, by its names; its key in the arena. False without memory. */
-static bool decide(const struct rules *rules, const struct key_options *options,
-                   const struct frame_place *place, struct arena *arena, struct frame_decision *ret)
+/* What the rules say of a frame, by its names; `place` NULL: it has none. NULL without memory. */
+static const struct frame_decision *
+decide(const struct rules *rules, const struct key_options *options, const struct fated_frame *f,
+       const struct frame_place *place, uint32_t position, bool in_app, struct arena *arena)
 {
     char key[KEY_NAME_MAX];
     char qualified[KEY_NAME_MAX];
     char module[SWIFT_MODULE_MAX];
-    const struct frame *frame = place->frame;
+    struct frame_decision room;
+    const struct frame *frame = f->frame;
     const struct frame_question q = {
-        .image = place->image,
+        .image = f->image,
         .function = frame ? frame->function : NULL,
         .qualified = qualified_name(options, frame, qualified, sizeof(qualified)),
         .file = frame ? frame->file : NULL,
         .module = frame && swift_module_of(frame->mangled, module) ? module : NULL,
         .local = frame && frame->local,
-        .position = place->position,
-        .in_app = place->in_app,
+        .position = position,
+        .in_app = in_app,
     };
-    frame_decide(rules, options ? options->memo : NULL, &q, key, ret);
-    ret->key = ret->key_len > 0 ? arena_strndup(arena, ret->key, ret->key_len) : "";
-    return ret->key != NULL;
+    const struct frame_decision *d =
+        frame_decide(rules, options ? options->memo : NULL, place, &q, key, &room);
+    if (d != &room)
+        return d;
+    struct frame_decision *kept = arena_memdup(arena, d, sizeof(*d));
+    if (kept)
+        kept->key = arena_strndup(arena, d->key, d->key_len);
+    return kept && kept->key ? kept : NULL;
 }
 
-/* Whether the frame is a boundary; false in `ret_room` without memory. */
+/* False without memory. */
 static bool judge(const struct rules *rules, const struct key_options *options, uint32_t position,
-                  struct arena *arena, struct fated_frame *f, bool *ret_room)
+                  struct arena *arena, struct fated_frame *f)
 {
-    struct frame_memo *memo = options ? options->memo : NULL;
-    const struct frame_place place = {f->frame, f->image, position, app_at_first(options, f)};
-    const struct frame_decision *d = f->frame ? frame_memo_placed(memo, rules, &place) : NULL;
-    struct frame_decision decided;
-    *ret_room = d || decide(rules, options, &place, arena, &decided);
-    if (!*ret_room)
+    const bool has_place = !f->frame || f->raw->frames_id;
+    const struct frame_place place = {.frames_id = f->frame ? f->raw->frames_id : 0,
+                                      .index = f->frame ? f->frame_index : 0,
+                                      .position = position,
+                                      .image = f->image,
+                                      .in_app = app_at_first(options, f)};
+    const struct frame_decision *d = NULL;
+    if (has_place && options)
+        d = frame_memo_placed(options->memo, rules, &place);
+    if (!d)
+        d = decide(rules, options, f, has_place ? &place : NULL, position, place.in_app, arena);
+    if (!d)
         return false;
-    if (!d) {
-        d = &decided;
-        if (f->frame)
-            frame_memo_place(memo, rules, &place, d);
-    }
+    f->rules = d;
     f->key = d->key;
     f->named = d->named;
     f->waiting = !d->named && f->raw->status == FRAME_NO_SYMBOLS;
@@ -88,11 +96,8 @@ static bool judge(const struct rules *rules, const struct key_options *options, 
     f->rule = d->rule;
     f->plumbing = d->plumbing;
     f->depth = d->depth;
-    f->group = d->group;
-    f->system_group = d->system_group;
-    f->category = d->category;
     f->owner = d->owner;
-    return d->boundary;
+    return true;
 }
 
 enum err frame_fates_of(const struct rules *rules, const struct key_options *options,
@@ -107,18 +112,17 @@ enum err frame_fates_of(const struct rules *rules, const struct key_options *opt
         return error_set(err, ERR_NO_MEMORY, "no memory for a stack of %zu frames", count);
     bool beyond = false;
     size_t n = 0;
+    frame_memo_begin(options ? options->memo : NULL);
     for (size_t i = 0; i < stack->count; i++) {
         for (size_t k = 0; k < logical_count(&stack->frames[i]); k++) {
             struct fated_frame *f = &frames[n];
-            bool room = false;
             locate(stack, i, k, f);
-            bool boundary = judge(rules, options, (uint32_t)n, arena, f, &room);
-            if (!room)
+            if (!judge(rules, options, (uint32_t)n, arena, f))
                 return error_set(err, ERR_NO_MEMORY, "no memory for a frame's name");
             f->beyond = beyond;
             if (beyond)
                 f->rule = "beyond the boundary";
-            beyond = beyond || boundary;
+            beyond = beyond || f->rules->boundary;
             n++;
         }
     }

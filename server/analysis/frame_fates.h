@@ -7,14 +7,15 @@
  * Invariants: pure. One entry for each logical frame, innermost first; a raw frame of which nothing
  * is known is one frame without a name.
  *
- * Threads: any. Memory: the caller's arena; rule texts borrow from the rules.
+ * Threads: any. Memory: the caller's arena; rule texts borrow from the rules. With a memo in the options
+ * `key` and `rules` are good until the next call that has it.
  */
 #ifndef STALLSYM_ANALYSIS_FRAME_FATES_H
 #define STALLSYM_ANALYSIS_FRAME_FATES_H
 
 #include "base/arena.h"
 #include "server/analysis/cluster_key.h"
-#include "server/analysis/rules_match.h"
+#include "server/analysis/frame_memo.h"
 
 struct fated_frame {
     const struct resolved_frame *raw;
@@ -31,11 +32,9 @@ struct fated_frame {
     bool beyond;      /* outside a boundary: counts for nothing */
     bool plumbing;
     uint32_t depth; /* 0: no rule */
-    struct rule_match group;
-    struct rule_match system_group;
-    struct rule_match category;
     const char *owner;
-    const char *rule; /* why, for struct frame_fate */
+    const char *rule;                   /* why, for struct frame_fate */
+    const struct frame_decision *rules; /* all that they say of it */
 };
 
 struct fated_stack {

@@ -8,31 +8,32 @@
 #include "server/analysis/normalize.h"
 
 struct memo_entry {
-    uint64_t hash; /* 0: free */
-    struct frame_question question;
+    uint64_t hash;
+    struct frame_question question; /* position EVERYWHERE: the decision is the same at each */
     struct frame_decision decision;
 };
 
-#define PLACES ((size_t)4096)
+#define PLACES     ((size_t)1 << PLACE_BITS)
+#define PLACE_BITS 14
+#define EVERYWHERE UINT32_MAX
 
+/* A short way to an entry. */
 struct placed {
-    uint64_t share; /* in which it was decided */
-    struct frame_place place;
-    const struct frame_decision *decision;
+    const struct memo_entry *entry; /* NULL: free */
+    uint64_t frames_id;
+    uint32_t index;
 };
 
 struct frame_memo {
     const struct rules *rules;
-    uint64_t share; /* 0: none yet */
-    struct placed places[PLACES];
-    struct arena decided; /* in this share */
     uint32_t position_cap;
     uint64_t seed; /* names come from strangers: they must not choose the slots */
     struct arena arena;
-    struct memo_entry *entries; /* a power of two, at most half of it in use */
+    struct memo_entry **entries; /* a power of two, at most half of it in use */
     size_t mask;
     size_t count;
     size_t max;
+    struct placed places[PLACES];
 };
 
 struct frame_memo *frame_memo_new(const struct rules *rules, size_t max_entries)
@@ -44,7 +45,6 @@ struct frame_memo *frame_memo_new(const struct rules *rules, size_t max_entries)
     if (!m)
         return NULL;
     arena_init(&m->arena, FRAME_MEMO_BYTES);
-    arena_init(&m->decided, FRAME_MEMO_BYTES);
     m->rules = rules;
     m->seed = (uint64_t)(uintptr_t)m;
     m->position_cap = rules_position_cap(rules);
@@ -63,14 +63,16 @@ void frame_memo_free(struct frame_memo *m)
     if (!m)
         return;
     arena_done(&m->arena);
-    arena_done(&m->decided);
     free(m->entries);
     free(m);
 }
 
-static void forget(struct frame_memo *m)
+void frame_memo_begin(struct frame_memo *m)
 {
+    if (!m || (m->count < m->max && m->arena.used <= FRAME_MEMO_BYTES - 65536))
+        return;
     memset(m->entries, 0, (m->mask + 1) * sizeof(*m->entries));
+    memset(m->places, 0, sizeof(m->places));
     arena_reset(&m->arena);
     m->count = 0;
 }
@@ -156,12 +158,12 @@ static void decide(const struct rules *rules, const struct frame_question *q, ch
                              .position = q->position,
                              .in_app = q->in_app,
                              .named = d->named};
-    rules_match(rules, &s, m);
+    d->everywhere = !rules_match(rules, &s, m);
     if (apply_class(&m[RULE_CLASS], d)) {
         struct rule_match class_rule = m[RULE_CLASS];
         s.in_app = d->in_app; /* the class decides which other rules meet it */
         s.vendor = d->vendor;
-        rules_match(rules, &s, m);
+        d->everywhere = !rules_match(rules, &s, m) && d->everywhere;
         m[RULE_CLASS] = class_rule;
     }
     apply_fate(m, d);
@@ -184,95 +186,116 @@ static const char *copy(struct frame_memo *m, const char *s, bool *good)
     return got;
 }
 
-static void remember(struct frame_memo *m, struct memo_entry *entry, uint64_t hash,
-                     const struct frame_question *q, struct frame_decision *d)
+/* Where the entry of the question is, or may be put. */
+static struct memo_entry **slot_of(struct frame_memo *m, const struct frame_question *q,
+                                   uint64_t hash)
 {
-    bool good = true;
-    struct frame_question kept = *q;
-    kept.image = copy(m, q->image, &good);
-    kept.function = copy(m, q->function, &good);
-    kept.qualified = copy(m, q->qualified, &good);
-    kept.file = copy(m, q->file, &good);
-    kept.module = copy(m, q->module, &good);
-    const char *key = copy(m, d->key, &good);
-    if (!good)
-        return; /* the next frame finds the memo full and empties it */
-    d->key = key;
-    *entry = (struct memo_entry){hash, kept, *d};
-    m->count++;
+    size_t i = hash & m->mask;
+    while (m->entries[i] &&
+           (m->entries[i]->hash != hash || !same_question(&m->entries[i]->question, q)))
+        i = (i + 1) & m->mask;
+    return &m->entries[i];
 }
 
-void frame_decide(const struct rules *rules, struct frame_memo *memo,
-                  const struct frame_question *question, char *key_buffer,
-                  struct frame_decision *ret)
+/* NULL: it is not remembered. */
+static const struct memo_entry *find(struct frame_memo *m, struct frame_question q)
 {
-    if (!memo || memo->rules != rules) {
-        decide(rules, question, key_buffer, ret);
-        return;
-    }
-    struct frame_question q = *question;
-    if (q.position > memo->position_cap)
-        q.position = memo->position_cap; /* no rule tells those apart */
-    if (memo->count >= memo->max || memo->arena.used > FRAME_MEMO_BYTES - 65536)
-        forget(memo);
-    uint64_t hash = hash_question(&q, memo->seed);
-    size_t i = hash & memo->mask;
-    for (; memo->entries[i].hash; i = (i + 1) & memo->mask) {
-        struct memo_entry *entry = &memo->entries[i];
-        if (entry->hash == hash && same_question(&entry->question, &q)) {
-            *ret = entry->decision;
-            return;
-        }
-    }
-    decide(rules, &q, key_buffer, ret);
-    remember(memo, &memo->entries[i], hash, &q, ret);
+    const uint32_t position = q.position;
+    q.position = EVERYWHERE;
+    const struct memo_entry *found = *slot_of(m, &q, hash_question(&q, m->seed));
+    if (found)
+        return found;
+    q.position = position;
+    return *slot_of(m, &q, hash_question(&q, m->seed));
+}
+
+/* NULL: there is no room, before the next stack begins. */
+static const struct memo_entry *remember(struct frame_memo *m, const struct frame_question *q,
+                                         const struct frame_decision *d)
+{
+    bool good = m->count < m->max;
+    struct memo_entry *entry = good ? arena_alloc(&m->arena, sizeof(*entry)) : NULL;
+    if (!entry)
+        return NULL;
+    entry->question = *q;
+    entry->question.image = copy(m, q->image, &good);
+    entry->question.function = copy(m, q->function, &good);
+    entry->question.qualified = copy(m, q->qualified, &good);
+    entry->question.file = copy(m, q->file, &good);
+    entry->question.module = copy(m, q->module, &good);
+    if (d->everywhere)
+        entry->question.position = EVERYWHERE;
+    entry->decision = *d;
+    entry->decision.key = copy(m, d->key, &good);
+    if (!good)
+        return NULL;
+    entry->hash = hash_question(&entry->question, m->seed);
+    *slot_of(m, &entry->question, entry->hash) = entry;
+    m->count++;
+    return entry;
 }
 
 /* --- by place --------------------------------------------------------------------------------- */
 
-void frame_memo_share(struct frame_memo *m)
-{
-    if (!m)
-        return;
-    m->share++;
-    arena_reset(&m->decided);
-}
-
 static uint32_t capped(const struct frame_memo *m, uint32_t position)
 {
-    return position < m->position_cap ? position : m->position_cap;
+    return position < m->position_cap ? position : m->position_cap; /* no rule tells those apart */
 }
 
-static size_t place_of(const struct frame_memo *m, const struct frame_place *p)
+static struct placed *place_of(struct frame_memo *m, uint64_t hash, uint32_t position)
 {
-    const uint64_t h = ((uint64_t)(uintptr_t)p->frame >> 4) + capped(m, p->position);
-    return (size_t)(h * 0x9e3779b97f4a7c15u >> 48) & (PLACES - 1);
+    hash += position == EVERYWHERE ? 0 : position + 1;
+    return &m->places[hash * 0x9e3779b97f4a7c15u >> (64 - PLACE_BITS)];
 }
 
-const struct frame_decision *frame_memo_placed(const struct frame_memo *m,
-                                               const struct rules *rules,
+/* Of all but the position. Numbers are ours; what an image is called is a stranger's. */
+static uint64_t hash_place(const struct frame_memo *m, const struct frame_place *p)
+{
+    const uint64_t name = p->frames_id ? p->frames_id << 8 : hash_text(p->image, m->seed);
+    return name + ((uint64_t)p->index << 5 | (uint64_t)p->in_app << 4);
+}
+
+static bool lies_there(const struct placed *p, const struct frame_place *place, uint32_t position)
+{
+    return p->entry && p->frames_id == place->frames_id && p->index == place->index &&
+           p->entry->question.position == position && p->entry->question.in_app == place->in_app &&
+           text_same(p->entry->question.image, place->image);
+}
+
+const struct frame_decision *frame_memo_placed(struct frame_memo *m, const struct rules *rules,
                                                const struct frame_place *place)
 {
-    if (!m || m->share == 0 || m->rules != rules)
+    if (!m || m->rules != rules)
         return NULL;
-    const struct placed *p = &m->places[place_of(m, place)];
-    const bool same = p->share == m->share && p->place.frame == place->frame &&
-                      p->place.position == capped(m, place->position) &&
-                      p->place.in_app == place->in_app && text_same(p->place.image, place->image);
-    return same ? p->decision : NULL;
+    const uint64_t hash = hash_place(m, place);
+    const struct placed *p = place_of(m, hash, EVERYWHERE);
+    if (lies_there(p, place, EVERYWHERE))
+        return &p->entry->decision;
+    const uint32_t position = capped(m, place->position);
+    p = place_of(m, hash, position);
+    return lies_there(p, place, position) ? &p->entry->decision : NULL;
 }
 
-void frame_memo_place(struct frame_memo *m, const struct rules *rules,
-                      const struct frame_place *place, const struct frame_decision *d)
+const struct frame_decision *frame_decide(const struct rules *rules, struct frame_memo *memo,
+                                          const struct frame_place *place,
+                                          const struct frame_question *question, char *key_buffer,
+                                          struct frame_decision *room)
 {
-    if (!m || m->share == 0 || m->rules != rules)
-        return;
-    struct frame_decision *kept = arena_memdup(&m->decided, d, sizeof(*d));
-    if (kept && d->key_len > 0)
-        kept->key = arena_strndup(&m->decided, d->key, d->key_len);
-    if (!kept || !kept->key)
-        return;
-    struct placed *p = &m->places[place_of(m, place)];
-    *p = (struct placed){m->share, *place, kept};
-    p->place.position = capped(m, place->position);
+    if (!memo || memo->rules != rules) {
+        decide(rules, question, key_buffer, room);
+        return room;
+    }
+    struct frame_question q = *question;
+    q.position = capped(memo, q.position);
+    const struct memo_entry *entry = find(memo, q);
+    if (!entry) {
+        decide(rules, &q, key_buffer, room);
+        entry = remember(memo, &q, room);
+    }
+    if (!entry)
+        return room;
+    if (place)
+        *place_of(memo, hash_place(memo, place), entry->question.position) =
+            (struct placed){entry, place->frames_id, place->index};
+    return &entry->decision;
 }

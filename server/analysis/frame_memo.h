@@ -5,13 +5,13 @@
  * a name and asking all rules one look-up; verdicts are the same with and without it.
  *
  * Invariants: holds at most `max_entries` frames and FRAME_MEMO_BYTES; when it is full it forgets
- * everything. Belongs to one rule set, which must outlive it.
+ * everything, between two stacks (frame_memo_begin). Belongs to one rule set, which must outlive it.
  *
- * Stacks that share an arena share frames in it: what was decided of such a frame is found by where it
- * lies, without a look at its names (frame_memo_share).
+ * Where frames come from a symbol index their number finds what was decided of them, without a look
+ * at their names; so does the name of the image where nothing else is known.
  *
- * Threads: one owner, each thread its own. Memory: frame_memo_new/frame_memo_free; answers are copied
- * out by frame_fates.
+ * Threads: one owner, each thread its own. Memory: frame_memo_new/frame_memo_free; answers live until
+ * the next stack begins.
  */
 #ifndef STALLSYM_ANALYSIS_FRAME_MEMO_H
 #define STALLSYM_ANALYSIS_FRAME_MEMO_H
@@ -57,36 +57,35 @@ struct frame_decision {
     bool vendor;
     bool boundary;
     bool plumbing;
+    bool everywhere; /* at every position of a stack it would be the same */
 };
 
 /* NULL without memory. */
 struct frame_memo *frame_memo_new(const struct rules *rules, size_t max_entries);
 void frame_memo_free(struct frame_memo *m);
 
-/* The decision; `key_buffer` (KEY_NAME_MAX bytes) holds the key where there is no memo (NULL) or no
- * room in it. `ret->key` is good until the next call. */
-void frame_decide(const struct rules *rules, struct frame_memo *memo,
-                  const struct frame_question *question, char *key_buffer,
-                  struct frame_decision *ret);
+/* A stack begins: answers of the one before are gone. NULL will do. */
+void frame_memo_begin(struct frame_memo *m);
 
-/* Where a frame lies, and what else a decision depends on. */
+/* A frame that is known by a number, and what else a decision depends on. The same `linkage_key` goes
+ * with all of a memo. */
 struct frame_place {
-    const struct frame *frame;
+    uint64_t frames_id; /* of resolved_frame; 0: of the image alone is something known */
+    uint32_t index;     /* among the frames of that number */
+    uint32_t position;  /* in the stack */
     const char *image;
-    uint32_t position;
     bool in_app; /* before rules */
 };
 
-/* From now on frames lie in another arena, until the next call; before the first one nothing is found
- * by its place. The same `linkage_key` goes with all of them. NULL will do. What was found before is
- * gone. */
-void frame_memo_share(struct frame_memo *m);
-/* What was decided of the frame since; NULL: nothing that is remembered. */
-const struct frame_decision *frame_memo_placed(const struct frame_memo *m,
-                                               const struct rules *rules,
+/* What was decided of the frame; NULL: nothing that is remembered. */
+const struct frame_decision *frame_memo_placed(struct frame_memo *m, const struct rules *rules,
                                                const struct frame_place *place);
-/* Keeps a copy of a decision and its key, up to FRAME_MEMO_BYTES of them. */
-void frame_memo_place(struct frame_memo *m, const struct rules *rules,
-                      const struct frame_place *place, const struct frame_decision *d);
+
+/* The decision: the memo's, or `room` with its key in `key_buffer` (KEY_NAME_MAX bytes) where there is
+ * no memo (NULL) or no room in it. From now on it is found by `place`; NULL: it has none. */
+const struct frame_decision *frame_decide(const struct rules *rules, struct frame_memo *memo,
+                                          const struct frame_place *place,
+                                          const struct frame_question *question, char *key_buffer,
+                                          struct frame_decision *room);
 
 #endif

@@ -125,7 +125,13 @@ static const char *why_of(const struct rule *rule, const struct rule_pattern *pa
     return rule->labels[kind];
 }
 
-static void take(const struct rule_entry *entry, const struct rule_subject *s,
+static bool has_position(const struct rule *rule)
+{
+    return rule->position_from > 0 || rule->position_to < UINT32_MAX;
+}
+
+/* Returns whether the position was asked for. */
+static bool take(const struct rule_entry *entry, const struct rule_subject *s,
                  struct rule_match ret[RULE_KINDS])
 {
     const struct rule *rule = entry->rule;
@@ -133,8 +139,10 @@ static void take(const struct rule_entry *entry, const struct rule_subject *s,
     for (int kind = 0; kind < RULE_KINDS && !better; kind++)
         better =
             (rule->kinds & (1u << kind)) && (!ret[kind].action || ret[kind].order > rule->order);
-    if (!better || !rule_matches(rule, s, entry->pattern))
-        return;
+    if (!better)
+        return false;
+    if (!rule_matches(rule, s, entry->pattern))
+        return has_position(rule);
     for (int kind = 0; kind < RULE_KINDS; kind++) {
         if (!(rule->kinds & (1u << kind)) || (ret[kind].action && ret[kind].order <= rule->order))
             continue;
@@ -145,45 +153,51 @@ static void take(const struct rule_entry *entry, const struct rule_subject *s,
         ret[kind].pattern = entry->pattern ? entry->pattern->text : NULL;
         ret[kind].why = why_of(rule, entry->pattern, kind);
     }
+    return has_position(rule);
 }
 
-static void match_name(const struct rules *r, const char *name, const struct rule_subject *s,
+static bool match_name(const struct rules *r, const char *name, const struct rule_subject *s,
                        struct rule_match ret[RULE_KINDS])
 {
+    bool asked = false;
     if (!name || strnlen(name, RULES_PREFIX) < RULES_PREFIX)
-        return;
+        return false;
     for (const struct rule_entry *e = r->buckets[rules_bucket(name)]; e; e = e->next) {
         if (rules_glob(e->pattern->text, name))
-            take(e, s, ret);
+            asked = take(e, s, ret) || asked;
     }
+    return asked;
 }
 
-static void match_image(const struct rules *r, const struct rule_subject *s,
+static bool match_image(const struct rules *r, const struct rule_subject *s,
                         struct rule_match ret[RULE_KINDS])
 {
+    bool asked = false;
     if (!s->image || strnlen(s->image, IMAGE_PREFIX) < IMAGE_PREFIX)
-        return;
+        return false;
     for (const struct rule_entry *e = r->by_image[rules_image_bucket(s->image)]; e; e = e->next) {
         if (class_fits(e->rule, s) && rules_glob(e->image->text, s->image))
-            take(e, s, ret);
+            asked = take(e, s, ret) || asked;
     }
+    return asked;
 }
 
-void rules_match(const struct rules *r, const struct rule_subject *subject,
+bool rules_match(const struct rules *r, const struct rule_subject *subject,
                  struct rule_match ret[RULE_KINDS])
 {
     memset(ret, 0, sizeof(ret[0]) * RULE_KINDS);
-    match_name(r, subject->key, subject, ret);
-    match_name(r, without_static(subject->key), subject, ret);
+    bool asked = match_name(r, subject->key, subject, ret);
+    asked = match_name(r, without_static(subject->key), subject, ret) || asked;
     if (subject->shown && (!subject->key || strcmp(subject->key, subject->shown) != 0))
-        match_name(r, subject->shown, subject, ret);
-    match_image(r, subject, ret);
+        asked = match_name(r, subject->shown, subject, ret) || asked;
+    asked = match_image(r, subject, ret) || asked;
     for (const struct rule_entry *e = r->loose; e; e = e->next) {
         if (!class_fits(e->rule, subject))
             continue;
         if (!e->pattern || match_one(e->pattern, PATTERN_FUNCTION, subject))
-            take(e, subject, ret);
+            asked = take(e, subject, ret) || asked;
     }
+    return asked;
 }
 
 bool rules_is_platform(const struct rules *r, const char *image_name)

@@ -70,7 +70,8 @@ struct rule_subject {
     bool named;
 };
 
-void rules_match(const struct rules *r, const struct rule_subject *subject,
+/* Returns whether a rule that asks for the position was asked; else every position gives the same. */
+bool rules_match(const struct rules *r, const struct rule_subject *subject,
                  struct rule_match ret[RULE_KINDS]);
 
 /* Positions from here on are alike to every rule. */

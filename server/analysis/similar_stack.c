@@ -55,6 +55,19 @@ static size_t collect(const struct fated_stack *s, enum cluster_kind kind, bool 
     return n;
 }
 
+/* The memo's keys are good for this stack alone. False without memory. */
+static bool keep_names(struct similar_stack *s, const char **names, struct arena *arena)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        names[i] = arena_strdup(arena, names[i]);
+        if (!names[i])
+            return false;
+    }
+    s->names = names;
+    s->operation = arena_strdup(arena, s->operation);
+    return s->operation != NULL;
+}
+
 enum err similar_stack_of(const struct rules *rules, const struct key_options *options,
                           const struct resolved_stack *stack, const struct cluster_verdict *verdict,
                           uint64_t weight, struct arena *arena, struct similar_stack *ret,
@@ -77,9 +90,10 @@ enum err similar_stack_of(const struct rules *rules, const struct key_options *o
     memcpy(ret->cluster, verdict->key, CLUSTER_KEY_SIZE);
     ret->kind = verdict->kind;
     ret->weight = weight;
-    ret->names = names;
     ret->count = n;
     ret->at = at;
     ret->operation = verdict->kind == CLUSTER_APP ? operation_of(&fated) : "";
+    if (!keep_names(ret, names, arena))
+        return error_set(err, ERR_NO_MEMORY, "no memory for the frames of a stack");
     return ERR_OK;
 }

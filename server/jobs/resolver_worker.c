@@ -127,7 +127,6 @@ static bool begin_op(const struct resolver_worker *w, struct resolver_piece *pie
     if (!piece->op)
         return false;
     symbolizer_share(w->symbolizer);
-    frame_memo_share(w->memo);
     struct op_resolutions *out = &piece->op->u.resolutions;
     out->items = arena_array(piece->op->arena, piece->count, sizeof(out->items[0]));
     out->rules_version = arena_strdup(piece->op->arena, rules_version(w->rules));

@@ -5,6 +5,7 @@
 
 #include "server/analysis/cluster_key.h"
 #include "server/analysis/normalize.h"
+#include "server/analysis/similar.h"
 #include "tests/support/stacks.h"
 #include "tests/support/unit.h"
 
@@ -29,11 +30,10 @@ static void check_same(const struct rules *rules, struct frame_memo *memo,
     char key2[KEY_NAME_MAX];
     struct frame_decision with;
     struct frame_decision without;
-    frame_decide(rules, NULL, q, key, &without);
-    frame_decide(rules, memo, q, key2, &with);
-    check_equal(&with, &without);
-    frame_decide(rules, memo, q, key2, &with);
-    check_equal(&with, &without);
+    frame_memo_begin(memo);
+    check_equal(frame_decide(rules, NULL, NULL, q, key, &without), &without);
+    check_equal(frame_decide(rules, memo, NULL, q, key2, &with), &without);
+    check_equal(frame_decide(rules, memo, NULL, q, key2, &with), &without);
 }
 
 START_TEST(with_and_without_are_the_same)
@@ -118,46 +118,41 @@ START_TEST(another_rule_set_is_not_answered_from_it)
     struct rules *a = NULL;
     struct rules *b = NULL;
     char key[KEY_NAME_MAX];
-    struct frame_decision d;
+    struct frame_decision room;
     ck_assert_int_eq(rules_new("drop=x: f\n", 10, &a, NULL), ERR_OK);
     ck_assert_int_eq(rules_new("keep: f\n", 8, &b, NULL), ERR_OK);
     struct frame_memo *memo = frame_memo_new(a, 8);
     const struct frame_question q = {.function = "f"};
-    frame_decide(a, memo, &q, key, &d);
-    ck_assert_str_eq(d.drop, "x");
-    frame_decide(b, memo, &q, key, &d);
-    ck_assert_ptr_null(d.drop);
+    ck_assert_str_eq(frame_decide(a, memo, NULL, &q, key, &room)->drop, "x");
+    ck_assert_ptr_null(frame_decide(b, memo, NULL, &q, key, &room)->drop);
     frame_memo_free(memo);
     rules_free(a);
     rules_free(b);
 }
 END_TEST
 
-/* What lies in one place is one frame, as long as its arena lives. */
-START_TEST(frames_are_found_by_place)
+/* What has one number is one frame. */
+START_TEST(frames_are_found_by_number)
 {
+    static const char TEXT[] = "drop=top position=0-2: a\n";
     struct rules *rules = NULL, *others = NULL;
-    char image[] = "Shop", key[] = "a";
-    const struct frame frames[2] = {{.function = "a"}, {.function = "b"}};
-    const struct frame_decision d = {.key = key, .key_len = 1, .named = true};
-    const struct frame_place place = {&frames[0], image, 3, true};
-    ck_assert_int_eq(rules_new("drop=top position=0-2: a\n", 25, &rules, NULL), ERR_OK);
+    char image[] = "Shop", key[KEY_NAME_MAX];
+    struct frame_decision room;
+    ck_assert_int_eq(rules_new(TEXT, strlen(TEXT), &rules, NULL), ERR_OK);
     ck_assert_int_eq(rules_new("keep: f\n", 8, &others, NULL), ERR_OK);
     struct frame_memo *memo = frame_memo_new(rules, 8);
-    frame_memo_place(memo, rules, &place, &d);
-    ck_assert_ptr_null(frame_memo_placed(memo, rules, &place)); /* nobody said whose arena */
-    frame_memo_share(memo);
+    const struct frame_place place = {7, 1, 3, image, true};
+    const struct frame_question q = {
+        .image = image, .function = "a", .position = 3, .in_app = true};
     ck_assert_ptr_null(frame_memo_placed(memo, rules, &place));
-    frame_memo_place(memo, rules, &place, &d);
-    key[0] = '?'; /* what is found is a copy */
-    const struct frame_decision *found = frame_memo_placed(memo, rules, &place);
-    ck_assert_ptr_nonnull(found);
-    ck_assert_str_eq(found->key, "a");
-    ck_assert(found->named);
+    const struct frame_decision *d = frame_decide(rules, memo, &place, &q, key, &room);
+    ck_assert(d != &room && !d->everywhere);
+    ck_assert_str_eq(d->key, "a");
+    ck_assert_ptr_eq(frame_memo_placed(memo, rules, &place), d);
     struct frame_place other = place;
-    other.image = "Shop";
-    other.position = 9; /* no rule tells it from 3 */
-    ck_assert_ptr_eq(frame_memo_placed(memo, rules, &other), found);
+    other.image = "Shop"; /* the text is asked for, not where it lies */
+    other.position = 9;   /* no rule tells it from 3 */
+    ck_assert_ptr_eq(frame_memo_placed(memo, rules, &other), d);
     other.position = 2;
     ck_assert_ptr_null(frame_memo_placed(memo, rules, &other));
     other = place;
@@ -167,16 +162,84 @@ START_TEST(frames_are_found_by_place)
     other.in_app = false;
     ck_assert_ptr_null(frame_memo_placed(memo, rules, &other));
     other = place;
-    other.frame = &frames[1];
+    other.index = 0;
+    ck_assert_ptr_null(frame_memo_placed(memo, rules, &other));
+    other = place;
+    other.frames_id = 8;
     ck_assert_ptr_null(frame_memo_placed(memo, rules, &other));
     ck_assert_ptr_null(frame_memo_placed(memo, others, &place));
     ck_assert_ptr_null(frame_memo_placed(NULL, rules, &place));
-    frame_memo_share(memo);
-    ck_assert_ptr_null(frame_memo_placed(memo, rules, &place));
-    frame_memo_share(NULL);
+    ck_assert_ptr_eq(frame_decide(others, memo, &place, &q, key, &room), &room);
+    ck_assert_ptr_eq(frame_memo_placed(memo, rules, &place), d);
     frame_memo_free(memo);
     rules_free(rules);
     rules_free(others);
+}
+END_TEST
+
+/* A name that no rule with a position meets is decided once, wherever it stands. */
+START_TEST(positions_that_no_rule_asked_for)
+{
+    static const char TEXT[] = "drop=top position=0-2: aaaa\ndrop=any: bbbb\n"
+                               "drop=c image=cc position=1-\nkeep file=d position=0: dddd\n";
+    static const struct {
+        struct frame_question q;
+        bool everywhere;
+    } CASES[] = {
+        {{.function = "aaaa"}, false},
+        {{.function = "bbbb"}, true},
+        {{.function = "eeee", .image = "ee"}, true},
+        {{.function = "eeee", .image = "cc"}, false},
+        {{.image = "ee"}, true},
+        {{.function = "dddd", .file = "other"}, false}, /* to be sure */
+    };
+    struct rules *rules = NULL;
+    char key[KEY_NAME_MAX];
+    struct frame_decision room;
+    ck_assert_int_eq(rules_new(TEXT, strlen(TEXT), &rules, NULL), ERR_OK);
+    struct frame_memo *memo = frame_memo_new(rules, 64);
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+        struct frame_question q = CASES[i].q;
+        const struct frame_decision *first = frame_decide(rules, memo, NULL, &q, key, &room);
+        ck_assert_msg(first->everywhere == CASES[i].everywhere, "case %zu", i);
+        for (q.position = 1; q.position < 5; q.position++) {
+            const struct frame_decision *d = frame_decide(rules, memo, NULL, &q, key, &room);
+            ck_assert((d == first) == CASES[i].everywhere);
+            check_same(rules, memo, &q);
+        }
+    }
+    frame_memo_free(memo);
+    rules_free(rules);
+}
+END_TEST
+
+/* All of it goes at once, and not while a stack is at hand. */
+START_TEST(it_forgets_between_stacks)
+{
+    struct rules *rules = NULL;
+    char key[KEY_NAME_MAX], name[] = "f0";
+    struct frame_decision room;
+    ck_assert_int_eq(rules_new("drop=x: f\n", 10, &rules, NULL), ERR_OK);
+    struct frame_memo *memo = frame_memo_new(rules, 2);
+    const struct frame_question q = {.function = name, .image = "Shop"};
+    struct frame_place place = {1, 0, 0, "Shop", false};
+    for (; place.frames_id <= 3; place.frames_id++, name[1]++) {
+        const struct frame_decision *d = frame_decide(rules, memo, &place, &q, key, &room);
+        ck_assert((d == &room) == (place.frames_id == 3));
+    }
+    place.frames_id = 1;
+    ck_assert_str_eq(frame_memo_placed(memo, rules, &place)->key, "f0");
+    place.frames_id = 3;
+    ck_assert_ptr_null(frame_memo_placed(memo, rules, &place));
+    frame_memo_begin(memo);
+    place.frames_id = 1;
+    ck_assert_ptr_null(frame_memo_placed(memo, rules, &place));
+    ck_assert(frame_decide(rules, memo, &place, &q, key, &room) != &room);
+    frame_memo_begin(memo);
+    ck_assert_ptr_nonnull(frame_memo_placed(memo, rules, &place));
+    frame_memo_begin(NULL);
+    frame_memo_free(memo);
+    rules_free(rules);
 }
 END_TEST
 
@@ -209,6 +272,36 @@ START_TEST(verdicts_are_the_same)
 }
 END_TEST
 
-UNIT_MAIN("frame_memo", frames_are_found_by_place, with_and_without_are_the_same,
-          positions_that_a_rule_tells_apart, a_full_memo_starts_again,
-          another_rule_set_is_not_answered_from_it, verdicts_are_the_same)
+/* What is said of a stack outlives what the memo has of it. */
+START_TEST(names_of_similar_stacks_are_kept)
+{
+    struct rules *rules = NULL;
+    struct arena arena;
+    struct cluster_verdict verdict;
+    struct similar_stack a, b;
+    arena_init(&arena, 1 << 20);
+    ck_assert_int_eq(rules_new_default(&rules, NULL), ERR_OK);
+    struct key_options options = {.memo = frame_memo_new(rules, 2)};
+    struct resolved_stack one =
+        stack_from_text("libsqlite3.dylib sqlite3_step\nShop!Feed.a()\n", &arena);
+    struct resolved_stack two =
+        stack_from_text("libsqlite3.dylib another\nShop!Feed.bcd()\n", &arena);
+    ck_assert_int_eq(cluster_key_of(rules, &options, "a", &one, &arena, &verdict, NULL), ERR_OK);
+    ck_assert_int_eq(similar_stack_of(rules, &options, &one, &verdict, 1, &arena, &a, NULL),
+                     ERR_OK);
+    ck_assert_int_eq(cluster_key_of(rules, &options, "a", &two, &arena, &verdict, NULL), ERR_OK);
+    ck_assert_int_eq(similar_stack_of(rules, &options, &two, &verdict, 1, &arena, &b, NULL),
+                     ERR_OK);
+    ck_assert_uint_eq(a.count, 1);
+    ck_assert_str_eq(a.names[0], "Feed.a()");
+    ck_assert_str_eq(a.operation, "sqlite3_step");
+    frame_memo_free(options.memo);
+    rules_free(rules);
+    arena_done(&arena);
+}
+END_TEST
+
+UNIT_MAIN("frame_memo", names_of_similar_stacks_are_kept, frames_are_found_by_number,
+          positions_that_no_rule_asked_for, it_forgets_between_stacks,
+          with_and_without_are_the_same, positions_that_a_rule_tells_apart,
+          a_full_memo_starts_again, another_rule_set_is_not_answered_from_it, verdicts_are_the_same)
