@@ -8,19 +8,14 @@
  *
  * A piece of work has two phases, kept in its row. LEARN: an epoch and a re-clustering run the second
  * stage over all stacks; an alignment only takes over the depths that people set. ALIGN: all stacks
- * of the app (or of one cluster) are keyed anew page by page; those that belong elsewhere, or whose
- * cluster was named by other rules, go to the writer, which moves pointer and sums. The position is
- * written with them, so a restart goes on there; with other rules it begins anew.
+ * of the app (or of one cluster) go where they belong (epoch_align.h). A restart goes on where it was;
+ * with other rules it begins anew.
  *
  * Asked for again while it runs a row gets another attempt number: what this thread still writes
  * about the one before is ignored, and the row stays open.
  *
  * New stacks meanwhile: the resolver keys them by the overlay that the writer knows, else its answer
  * is refused and made again; and the writer follows the merges. So they are aligned from the start.
- *
- * A stack whose frames or counters are damaged holds nothing up: it stays where it is, and is told.
- *
- * Load. One op of PAGE stacks under way at a time, none while the writer is busy.
  *
  * Locks. One, around the bell, the wish to stop and the rules.
  */
@@ -34,18 +29,15 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "server/jobs/epoch_align.h"
 #include "server/jobs/epoch_carry.h"
 
-#define PAGE         128
-#define PAGE_ARENA   ((size_t)128 << 20)
 #define OP_ARENA     ((size_t)1 << 20)
 #define WORK_ARENA   ((size_t)256 << 20)
 #define LOOK_MS      30000
 #define RETRY_MS     5000
-#define BUSY_MS      50
 #define HOUR_MS      INT64_C(3600000)
-#define QUOTED_BYTES 300  /* of a bundle id, for the log */
-#define SAVE_STACKS  8192 /* without a change, after which the position is written */
+#define QUOTED_BYTES 300 /* of a bundle id, for the log */
 
 _Static_assert(PART_KEY_SIZE == CLUSTER_KEY_SIZE, "a part's key is a cluster's");
 _Static_assert(CLUSTER_APP < CLUSTER_KINDS_OF_CAUSES &&
@@ -59,7 +51,6 @@ struct epochs {
     struct epochs_options options;
     struct epoch_tools tools;
     const struct rules *rules; /* of the work at hand */
-    uint64_t damaged;          /* stacks of the work at hand that stay where they are */
     int64_t started_ms;
     struct thread thread;
 
@@ -91,39 +82,11 @@ static bool wait_ms(void *ctx, int64_t ms)
     return go_on;
 }
 
-static enum err stopping(struct error *err)
-{
-    return error_set(err, ERR_BUSY, "stopping");
-}
-
 static void log_trouble(const char *what, const struct error *err)
 {
     char quoted[sizeof(err->text) + 64];
     log_warn("clusters are not kept up to date", "what=%s error=%s", what,
              log_quote(err->text, quoted, sizeof(quoted)));
-}
-
-/* --- progress --------------------------------------------------------------------------------- */
-
-static enum err save(struct epochs *e, struct cluster_work_row *w, bool finished, struct error *err)
-{
-    struct write_op *op = write_op_new(WRITE_CLUSTER_WORK, OP_ARENA);
-    if (!op)
-        return error_set(err, ERR_NO_MEMORY, "no memory for work on clusters");
-    op->u.cluster_work = (struct op_cluster_work){.id = w->id,
-                                                  .attempt = w->attempt,
-                                                  .kind = w->kind,
-                                                  .phase = w->phase,
-                                                  .after_id = w->after_id,
-                                                  .seen = w->seen,
-                                                  .changed = w->changed,
-                                                  .total = w->total,
-                                                  .rules_version = w->rules_version,
-                                                  .finished = finished,
-                                                  .now_ms = clock_wall_ms()};
-    enum err rc = epoch_send(&e->tools, op, err);
-    write_op_free(op);
-    return rc;
 }
 
 static enum err ask(struct epochs *e, enum cluster_work_kind kind, const char *bundle_id,
@@ -136,155 +99,6 @@ static enum err ask(struct epochs *e, enum cluster_work_kind kind, const char *b
         (struct op_cluster_work){.kind = kind, .bundle_id = bundle_id, .now_ms = clock_wall_ms()};
     enum err rc = epoch_send(&e->tools, op, err);
     write_op_free(op);
-    return rc;
-}
-
-/* --- align ------------------------------------------------------------------------------------ */
-
-static void fill(const struct keyed_stack *stack, const struct keyed *keyed,
-                 struct op_resolution *out)
-{
-    const struct cluster_verdict *v = &keyed->verdict;
-    *out = (struct op_resolution){.stack_id = stack->stack_id,
-                                  .generation = stack->generation,
-                                  .stack = keyed->changed ? keyed->stack : NULL,
-                                  .cluster_kind = (uint8_t)v->kind,
-                                  .provisional = v->kind == CLUSTER_PROVISIONAL,
-                                  .hidden = v->kind == CLUSTER_IDLE,
-                                  .key_text = v->key_text,
-                                  .title = v->title,
-                                  .function = v->function,
-                                  .file = v->file,
-                                  .image = v->image,
-                                  .category = v->category,
-                                  .owner = v->owner,
-                                  .overlay = keyed->overlay};
-    memcpy(out->key, v->key, sizeof(out->key));
-    memcpy(out->variant, v->variant, sizeof(out->variant));
-    for (size_t i = 0; i < keyed->stack->count; i++)
-        out->approximate = out->approximate || keyed->stack->frames[i].approximate;
-}
-
-static bool is_in_place(const struct epochs *e, const struct merge_map *map,
-                        const struct keyed_stack *stack, const struct keyed *keyed)
-{
-    const uint8_t *key = keyed->verdict.key;
-    return !keyed->changed && memcmp(key, stack->part, CLUSTER_KEY_SIZE) == 0 &&
-           memcmp(merge_map_root(map, key), stack->cluster, CLUSTER_KEY_SIZE) == 0 &&
-           strcmp(stack->rules_version, rules_version(e->rules)) == 0;
-}
-
-/* Each item as an op of its own, without the position; those that are refused stay where they are. */
-static enum err send_each(struct epochs *e, struct write_op *op, struct error *err)
-{
-    struct op_rekey *o = &op->u.rekey;
-    const struct op_rekey all = *o;
-    uint64_t changed = 0;
-    enum err rc = ERR_OK;
-    o->work_id = 0;
-    o->count = 1;
-    for (size_t i = 0; i < all.count && !rc; i++) {
-        o->items = &all.items[i];
-        rc = epoch_send(&e->tools, op, err);
-        changed += rc ? 0 : o->changed;
-        if (rc == ERR_INTERNAL) {
-            e->damaged++;
-            rc = ERR_OK;
-        }
-    }
-    o->changed = changed;
-    return rc;
-}
-
-/* The items of a page, and the position behind them. */
-static enum err send_keys(struct epochs *e, struct cluster_work_row *w, struct write_op *op,
-                          uint64_t *saved, struct error *err)
-{
-    struct op_rekey *o = &op->u.rekey;
-    o->rules_version = rules_version(e->rules);
-    o->work_id = w->id;
-    o->work_attempt = w->attempt;
-    o->after_id = w->after_id;
-    o->seen = w->seen - *saved;
-    o->now_ms = clock_wall_ms();
-    enum err rc = epoch_send(&e->tools, op, err);
-    if (!rc)
-        *saved = w->seen;
-    else if (rc == ERR_INTERNAL) /* what it has of one of the stacks is damaged */
-        rc = send_each(e, op, err);
-    w->changed += rc ? 0 : o->changed;
-    return rc;
-}
-
-/* One page; *ret_count: stacks in it. */
-static enum err align_page(struct epochs *e, struct cluster_work_row *w,
-                           const struct merge_map *map, struct arena *page, size_t *ret_count,
-                           uint64_t *saved, struct error *err)
-{
-    struct keyed_stack *rows = NULL;
-    size_t count = 0;
-    struct write_op *op = write_op_new(WRITE_REKEY, OP_ARENA);
-    struct op_resolution *items = op ? arena_array(op->arena, PAGE, sizeof(*items)) : NULL;
-    enum err rc = items ? read_keyed_stacks(e->reader, w->bundle_id, w->cluster_id, w->after_id,
-                                            PAGE, page, &rows, &count, err)
-                        : error_set(err, ERR_NO_MEMORY, "no memory for keys");
-    size_t moved = 0;
-    for (size_t i = 0; i < count && !rc; i++) {
-        struct keyed keyed;
-        if (rows[i].damaged) {
-            e->damaged++;
-            continue;
-        }
-        rc = keyer_stack(e->keyer, w->bundle_id, &rows[i], false, page, &keyed, err);
-        if (!rc && !is_in_place(e, map, &rows[i], &keyed))
-            fill(&rows[i], &keyed, &items[moved++]);
-    }
-    if (!rc && count > 0)
-        w->after_id = rows[count - 1].stack_id;
-    w->seen += rc ? 0 : count;
-    if (!rc && moved > 0) {
-        op->u.rekey.items = items;
-        op->u.rekey.count = moved;
-        rc = send_keys(e, w, op, saved, err);
-    }
-    *ret_count = count;
-    write_op_free(op);
-    return rc;
-}
-
-static enum err align(struct epochs *e, struct cluster_work_row *w, struct error *err)
-{
-    struct arena page, arena;
-    struct epoch_rules rules = {0};
-    struct merge_map map = {0};
-    char quoted[QUOTED_BYTES];
-    size_t count = PAGE;
-    uint64_t saved = w->seen;
-    e->damaged = 0;
-    arena_init(&page, PAGE_ARENA);
-    arena_init(&arena, WORK_ARENA);
-    enum err rc = keyer_begin(e->keyer, e->rules, err);
-    if (!rc)
-        rc = epoch_rules_read(e->reader, w->bundle_id, &arena, &rules, err);
-    if (!rc)
-        rc = merge_map_of(rules.rules, rules.count, &arena, &map, err);
-    while (!rc && count == PAGE) {
-        bool go_on = wait_ms(e, 0);
-        while (go_on && writer_is_busy(e->tools.writer))
-            go_on = wait_ms(e, BUSY_MS);
-        arena_reset(&page);
-        rc = go_on ? align_page(e, w, &map, &page, &count, &saved, err) : stopping(err);
-        if (!rc && w->seen - saved >= SAVE_STACKS) {
-            rc = save(e, w, false, err);
-            saved = w->seen;
-        }
-    }
-    if (e->damaged > 0)
-        log_warn("stacks stay in their clusters: what is stored of them is damaged",
-                 "app=%s stacks=%" PRIu64, log_quote(w->bundle_id, quoted, sizeof(quoted)),
-                 e->damaged);
-    arena_done(&page);
-    arena_done(&arena);
     return rc;
 }
 
@@ -336,6 +150,18 @@ static enum err carry_over(struct epochs *e, struct cluster_work_row *w, struct 
     return rc;
 }
 
+static enum err align(struct epochs *e, struct cluster_work_row *w, struct error *err)
+{
+    uint64_t damaged = 0;
+    char quoted[QUOTED_BYTES];
+    enum err rc = epoch_align(&e->tools, e->rules, w, &damaged, err);
+    if (damaged > 0)
+        log_warn("stacks stay in their clusters: what is stored of them is damaged",
+                 "app=%s stacks=%" PRIu64, log_quote(w->bundle_id, quoted, sizeof(quoted)),
+                 damaged);
+    return rc;
+}
+
 static enum err do_work(struct epochs *e, struct cluster_work_row *w, struct error *err)
 {
     enum err rc = ERR_OK;
@@ -347,7 +173,7 @@ static enum err do_work(struct epochs *e, struct cluster_work_row *w, struct err
         w->after_id = w->seen = w->changed = 0;
     }
     w->rules_version = rules_version(e->rules);
-    rc = save(e, w, false, err);
+    rc = epoch_save(&e->tools, w, false, err);
     if (!rc && w->after_id == 0)
         rc = carry_over(e, w, err);
     if (!rc && w->phase == CLUSTER_PHASE_LEARN) {
@@ -355,12 +181,12 @@ static enum err do_work(struct epochs *e, struct cluster_work_row *w, struct err
         w->phase = CLUSTER_PHASE_ALIGN;
         w->after_id = w->seen = w->changed = 0;
         if (!rc)
-            rc = save(e, w, false, err);
+            rc = epoch_save(&e->tools, w, false, err);
     }
     if (!rc)
         rc = align(e, w, err);
     if (!rc)
-        rc = save(e, w, true, err);
+        rc = epoch_save(&e->tools, w, true, err);
     if (!rc && whole)
         log_info("clusters are up to date", "app=%s work=%s stacks=%" PRIu64 " changed=%" PRIu64,
                  log_quote(w->bundle_id, quoted, sizeof(quoted)), KINDS[w->kind], w->seen,

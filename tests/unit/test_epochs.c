@@ -1,7 +1,7 @@
 /*
  * The thread that keeps clusters up to date, over a real database, writer and resolver.
  *
- * Covers: server/jobs/epoch_learn.c server/jobs/keyer.c server/jobs/overlays.c
+ * Covers: server/jobs/epoch_align.c server/jobs/epoch_learn.c server/jobs/keyer.c server/jobs/overlays.c
  */
 #include "server/jobs/epochs.c"
 
