@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/frame_cache.h"
 #include "symbolizer/gsym_read.h"
@@ -14,27 +15,45 @@
 /* Of lists that one call needs for itself; more than any stack that an arena of ours holds. */
 #define LISTS_SIZE ((size_t)256 << 20)
 
+#define IMAGE_BITS 9
+#define IMAGES_MAX (1u << IMAGE_BITS) /* open at a time; one of more pushes another one out */
+#define APPS_MAX   16
+
+enum index_state { INDEX_NONE, INDEX_OPEN, INDEX_UNAVAILABLE };
+
+/* An image of the stack at hand, or of those that share. */
+struct open_image {
+    bool used;
+    bool listed; /* in `taken` */
+    struct uuid id;
+    enum image_kind kind;
+    uint32_t app;   /* for whom it was asked: a place in `apps` */
+    uint64_t stack; /* the last one that it was in */
+    enum index_state index;
+    bool in_app;
+    bool missed;      /* it has no index */
+    bool approximate; /* the index is a stand-in's */
+    const char *name;
+    struct index_ref *ref; /* INDEX_OPEN, and until it is closed */
+    uint64_t generation, vmaddr;
+};
+
 struct symbolizer {
     struct index_cache *cache;
     struct frame_cache *frames;
+    uint64_t shares;  /* counted on */
     uint64_t sharing; /* 0: not */
+    uint64_t stack;   /* counted on */
+    uint64_t seed;
+    struct open_image images[IMAGES_MAX];
+    uint16_t taken[IMAGES_MAX]; /* places in it */
+    size_t taken_count;
+    const char *apps[APPS_MAX];
+    size_t app_count;
     struct symbolizer_stats stats;
     struct frame scratch_frames[GSYM_FRAMES_MAX];
     char *scratch;      /* texts read from a mapped file, before anything is allocated for them */
     struct arena lists; /* of the call at hand, so that its answer is all that stays of it */
-};
-
-enum index_state { INDEX_NONE, INDEX_OPEN, INDEX_UNAVAILABLE };
-
-/* An image of the stack at hand. */
-struct stack_image {
-    struct uuid id;
-    enum image_kind kind;
-    enum index_state index;
-    bool in_app;
-    bool approximate; /* the index is a stand-in's */
-    const char *name;
-    struct index_ref *ref; /* INDEX_OPEN, and until the stack is done */
 };
 
 /* One call of symbolizer_stack. */
@@ -42,8 +61,8 @@ struct job {
     struct symbolizer *s;
     const struct image_lookup *lookup;
     struct arena *arena;
-    struct stack_image *images;
-    size_t image_count;
+    uint32_t app;
+    struct open_image *last; /* the image of the frame before */
     struct uuid *missing;
     size_t missing_count;
     struct uuid *unavailable;
@@ -56,6 +75,7 @@ struct symbolizer *symbolizer_new(struct index_cache *cache, size_t frame_cache_
     if (!s)
         return NULL;
     s->cache = cache;
+    s->seed = (uint64_t)(uintptr_t)s;
     arena_init(&s->lists, LISTS_SIZE);
     s->frames = frame_cache_new(frame_cache_entries);
     s->scratch = malloc(SCRATCH_SIZE);
@@ -66,10 +86,28 @@ struct symbolizer *symbolizer_new(struct index_cache *cache, size_t frame_cache_
     return s;
 }
 
+static void close_image(struct symbolizer *s, struct open_image *image)
+{
+    index_cache_release(s->cache, image->ref);
+    image->ref = NULL;
+    image->used = false;
+}
+
+static void close_images(struct symbolizer *s)
+{
+    for (size_t i = 0; i < s->taken_count; i++) {
+        close_image(s, &s->images[s->taken[i]]);
+        s->images[s->taken[i]].listed = false;
+    }
+    s->taken_count = 0;
+    s->app_count = 0;
+}
+
 void symbolizer_free(struct symbolizer *s)
 {
     if (!s)
         return;
+    close_images(s);
     frame_cache_free(s->frames);
     arena_done(&s->lists);
     free(s->scratch);
@@ -215,13 +253,15 @@ bool image_is_app(const struct image_facts *facts)
     return facts->class == IMAGE_CLASS_APP;
 }
 
-static void learn_facts(struct job *j, struct stack_image *image)
+static enum err learn_facts(struct job *j, struct open_image *image, struct error *err)
 {
     struct image_facts facts = {0};
     if (j->lookup && j->lookup->facts)
         j->lookup->facts(j->lookup->ctx, &image->id, &facts);
-    image->name = facts.name ? arena_strdup(j->arena, facts.name) : NULL;
     image->in_app = image_is_app(&facts);
+    image->name = facts.name ? arena_strdup(j->arena, facts.name) : NULL;
+    return facts.name && !image->name ? error_set(err, ERR_NO_MEMORY, "no memory for an image")
+                                      : ERR_OK;
 }
 
 static void add_once(struct uuid *list, size_t *count, const struct uuid *id)
@@ -262,7 +302,7 @@ static enum err acquire(struct job *j, const struct uuid *image, struct index_re
 }
 
 /* The index of the image's stand-in, where it has one that can be used. */
-static enum err open_stand_in(struct job *j, struct stack_image *image, struct error *err)
+static enum err open_stand_in(struct job *j, struct open_image *image, struct error *err)
 {
     const struct stand_in *found = find_stand_in(j->lookup, &image->id);
     if (!found)
@@ -278,54 +318,84 @@ static enum err open_stand_in(struct job *j, struct stack_image *image, struct e
 }
 
 /* Looks for the index of an image that has a UUID. */
-static enum err open_index(struct job *j, struct stack_image *image, struct error *err)
+static enum err open_index(struct job *j, struct open_image *image, struct error *err)
 {
     enum err rc = acquire(j, &image->id, &image->ref, err);
     if (rc == ERR_BUSY || rc == ERR_NO_MEMORY)
         return rc;
-    if (rc == ERR_OK) {
-        image->index = INDEX_OPEN;
-    } else if (rc == ERR_NOT_FOUND) {
-        add_once(j->missing, &j->missing_count, &image->id);
-        return open_stand_in(j, image, err);
-    } else {
-        image->index = INDEX_UNAVAILABLE;
-        add_once(j->unavailable, &j->unavailable_count, &image->id);
+    image->missed = rc == ERR_NOT_FOUND;
+    if (image->missed)
+        rc = open_stand_in(j, image, err);
+    else
+        image->index = rc == ERR_OK ? INDEX_OPEN : INDEX_UNAVAILABLE;
+    if (image->index == INDEX_OPEN) {
+        image->generation = index_ref_generation(image->ref);
+        image->vmaddr = gsym_info(index_ref_gsym(image->ref))->text_vmaddr;
     }
-    return ERR_OK;
+    return image->missed ? rc : ERR_OK;
+}
+
+/* Into a place of its own. */
+static enum err open_image(struct job *j, const struct uuid *id, enum image_kind kind,
+                           struct open_image *image, struct error *err)
+{
+    enum err rc = ERR_OK;
+    if (!image->listed)
+        j->s->taken[j->s->taken_count++] = (uint16_t)(image - j->s->images);
+    close_image(j->s, image);
+    *image = (struct open_image){.listed = true, .id = *id, .kind = kind, .app = j->app};
+    if (kind == IMAGE_UUID && !uuid_is_nil(id))
+        rc = open_index(j, image, err);
+    if (rc == ERR_OK)
+        rc = learn_facts(j, image, err);
+    image->used = rc == ERR_OK;
+    if (rc != ERR_OK)
+        close_image(j->s, image);
+    return rc;
+}
+
+static bool is_image(const struct job *j, const struct open_image *image, const struct uuid *id,
+                     enum image_kind kind)
+{
+    return uuid_equal(&image->id, id) && image->kind == kind && image->app == j->app;
+}
+
+static struct open_image *place_of(const struct job *j, const struct uuid *id, enum image_kind kind)
+{
+    uint64_t half[2];
+    memcpy(half, id->bytes, sizeof(half));
+    uint64_t h = (half[0] ^ j->s->seed) * 0x9e3779b97f4a7c15u;
+    h = (h ^ h >> 29 ^ half[1] ^ ((uint64_t)kind << 32 | j->app)) * 0xbf58476d1ce4e5b9u;
+    return &j->s->images[h >> (64 - IMAGE_BITS)];
 }
 
 /* The image of a frame, with its index open where there is one. ERR_BUSY and ERR_NO_MEMORY end the
  * whole stack: they say nothing about the image, and the stack must not be stored without it. */
-static enum err open_image(struct job *j, const struct uuid *id, enum image_kind kind,
-                           struct stack_image **ret, struct error *err)
+static enum err find_image(struct job *j, const struct uuid *id, enum image_kind kind,
+                           struct open_image **ret, struct error *err)
 {
-    for (size_t i = j->image_count; i > 0; i--) {
-        if (j->images[i - 1].kind == kind && uuid_equal(&j->images[i - 1].id, id)) {
-            *ret = &j->images[i - 1];
-            return ERR_OK;
-        }
-    }
-    struct stack_image *image = &j->images[j->image_count];
-    *image = (struct stack_image){.id = *id, .kind = kind};
-    if (kind == IMAGE_UUID && !uuid_is_nil(id)) {
-        enum err rc = open_index(j, image, err);
+    *ret = j->last;
+    if (j->last && is_image(j, j->last, id, kind))
+        return ERR_OK;
+    struct open_image *image = place_of(j, id, kind);
+    if (!image->used || !is_image(j, image, id, kind)) {
+        j->last = NULL;
+        enum err rc = open_image(j, id, kind, image, err);
         if (rc != ERR_OK)
             return rc;
     }
-    j->image_count++;
-    learn_facts(j, image);
-    *ret = image;
+    *ret = j->last = image;
+    if (image->stack == j->s->stack)
+        return ERR_OK;
+    image->stack = j->s->stack;
+    if (image->missed)
+        add_once(j->missing, &j->missing_count, id);
+    else if (image->index == INDEX_UNAVAILABLE)
+        add_once(j->unavailable, &j->unavailable_count, id);
     return ERR_OK;
 }
 
-static void close_images(struct job *j)
-{
-    for (size_t i = 0; i < j->image_count; i++)
-        index_cache_release(j->s->cache, j->images[i].ref);
-}
-
-static void poison_image(struct job *j, struct stack_image *image)
+static void poison_image(struct job *j, struct open_image *image)
 {
     index_cache_poison(j->s->cache, image->ref);
     image->index = INDEX_UNAVAILABLE;
@@ -343,12 +413,12 @@ static const struct frame *frames_of(struct job *j, struct frame_block *block)
 }
 
 /* Frames of an offset into an open image; sets the status. */
-static enum err look_up(struct job *j, struct stack_image *image, struct resolved_frame *f,
+static enum err look_up(struct job *j, struct open_image *image, struct resolved_frame *f,
                         struct error *err)
 {
     const struct gsym *g = index_ref_gsym(image->ref);
-    uint64_t generation = index_ref_generation(image->ref);
-    uint64_t address = gsym_info(g)->text_vmaddr + f->offset;
+    const uint64_t generation = image->generation;
+    uint64_t address = image->vmaddr + f->offset;
     size_t count = 0;
     if (f->raw.kind == FRAME_RETURN)
         address--;
@@ -384,8 +454,6 @@ static enum err look_up(struct job *j, struct stack_image *image, struct resolve
  * an index is. */
 static enum err use_device_name(struct job *j, struct resolved_frame *f, struct error *err)
 {
-    if (f->frame_count > 0 || !f->raw.symbol || !f->raw.symbol[0])
-        return ERR_OK;
     char shown[DEMANGLE_OUTPUT_MAX];
     struct frame device = {.function = f->raw.symbol};
     if (demangle(f->raw.symbol, shown, sizeof(shown)))
@@ -400,8 +468,8 @@ static enum err use_device_name(struct job *j, struct resolved_frame *f, struct 
 static enum err resolve_in_image(struct job *j, enum image_kind kind, struct resolved_frame *f,
                                  struct error *err)
 {
-    struct stack_image *image = NULL;
-    enum err rc = open_image(j, &f->image, kind, &image, err);
+    struct open_image *image = NULL;
+    enum err rc = find_image(j, &f->image, kind, &image, err);
     if (rc != ERR_OK)
         return rc;
     f->image_name = image->name;
@@ -447,23 +515,56 @@ static enum err resolve_frame(struct job *j, const struct raw_frame *raw, struct
         }
         break;
     }
-    return rc == ERR_OK ? use_device_name(j, f, err) : rc;
+    if (rc != ERR_OK || f->frame_count > 0 || !f->raw.symbol || !f->raw.symbol[0])
+        return rc;
+    return use_device_name(j, f, err);
 }
 
 void symbolizer_share(struct symbolizer *s)
 {
-    s->sharing++;
+    close_images(s);
+    s->sharing = ++s->shares;
+}
+
+void symbolizer_share_end(struct symbolizer *s)
+{
+    close_images(s);
+    s->sharing = 0;
+}
+
+/* For whom images are asked. */
+static enum err learn_app(struct job *j, struct error *err)
+{
+    struct symbolizer *s = j->s;
+    const char *app = j->lookup ? j->lookup->app : NULL;
+    if (!s->sharing)
+        return ERR_OK;
+    for (size_t i = 0; i < s->app_count; i++) {
+        if (text_same(s->apps[i], app)) {
+            j->app = (uint32_t)i;
+            return ERR_OK;
+        }
+    }
+    if (s->app_count == APPS_MAX)
+        close_images(s);
+    const char *kept = app ? arena_strdup(j->arena, app) : NULL;
+    if (app && !kept)
+        return error_set(err, ERR_NO_MEMORY, "no memory for an app");
+    j->app = (uint32_t)s->app_count;
+    s->apps[s->app_count++] = kept;
+    return ERR_OK;
 }
 
 /* Lists as long as the stack, of which most are nearly empty. */
-static enum err begin_job(struct job *j, struct symbolizer *s, size_t frames, struct error *err)
+static enum err begin_job(struct job *j, size_t frames, struct error *err)
 {
+    struct symbolizer *s = j->s;
     arena_reset(&s->lists);
-    j->images = arena_array(&s->lists, frames, sizeof(*j->images));
+    s->stack++;
     j->missing = arena_array(&s->lists, frames, sizeof(*j->missing));
     j->unavailable = arena_array(&s->lists, frames, sizeof(*j->unavailable));
-    return j->images && j->missing && j->unavailable
-               ? ERR_OK
+    return j->missing && j->unavailable
+               ? learn_app(j, err)
                : error_set(err, ERR_NO_MEMORY, "no memory for a stack of %zu frames", frames);
 }
 
@@ -483,10 +584,11 @@ enum err symbolizer_stack(struct symbolizer *s, const struct raw_stack *raw,
     struct resolved_frame *frames = arena_array(arena, raw->count, sizeof(*frames));
     if (!frames)
         return error_set(err, ERR_NO_MEMORY, "no memory for a stack of %zu frames", raw->count);
-    enum err rc = begin_job(&j, s, raw->count, err);
+    enum err rc = begin_job(&j, raw->count, err);
     for (size_t i = 0; i < raw->count && rc == ERR_OK; i++)
         rc = resolve_frame(&j, &raw->frames[i], &frames[i], err);
-    close_images(&j);
+    if (!s->sharing)
+        close_images(s);
     if (rc == ERR_OK)
         rc = keep(arena, j.missing, j.missing_count, &ret->missing, err);
     if (rc == ERR_OK)

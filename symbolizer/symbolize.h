@@ -71,9 +71,11 @@ struct symbolizer;
 struct symbolizer *symbolizer_new(struct index_cache *cache, size_t frame_cache_entries);
 void symbolizer_free(struct symbolizer *s);
 
-/* Until the next call all stacks have the same arena, and one copy of frames that they share. Without
- * a call each has its own. */
+/* Until the next call of one of these all stacks have the same arena, and share one copy of frames and
+ * images in it. An image is asked for once an app; its index is open until then. Without a call each
+ * stack has its own. */
 void symbolizer_share(struct symbolizer *s);
+void symbolizer_share_end(struct symbolizer *s);
 enum err symbolizer_stack(struct symbolizer *s, const struct raw_stack *raw,
                           const struct image_lookup *images, struct arena *arena,
                           struct symbolized *ret, struct error *err);

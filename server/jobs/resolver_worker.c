@@ -173,9 +173,10 @@ void resolver_worker_piece(struct resolver_worker *w, const struct resolver_grou
     for (size_t i = 0; i < piece->count; i++) {
         if (!add_stack(w, grounds, piece, &piece->stacks[i])) {
             piece->incomplete = true;
-            return;
+            break;
         }
     }
+    symbolizer_share_end(w->symbolizer);
 }
 
 void resolver_worker_begin(struct resolver_worker *w, const struct rules *rules)

@@ -473,5 +473,139 @@ START_TEST(empty_stack)
 }
 END_TEST
 
-UNIT_MAIN("symbolize", call_sites, vmaddrs, statuses, nil_uuid, device_names, mangled_device_names,
-          slide_groups, replaced_index, damaged_index, lost_pages, without_memory, empty_stack)
+static int facts_asked;
+
+static bool counted_facts(void *ctx, const struct uuid *image, struct image_facts *ret)
+{
+    facts_asked++;
+    return facts(ctx, image, ret);
+}
+
+/* B has an index of its own of image 1. */
+static void shelf_of_b(void *ctx, const struct uuid *image, struct uuid *ret)
+{
+    (void)ctx;
+    *ret = image->bytes[3] == 1 ? id(7) : *image;
+}
+
+static struct symbolized run_for(const char *app, const struct raw_frame *frames, size_t count)
+{
+    struct symbolized out = {0};
+    struct raw_stack stack = {frames, count};
+    struct image_lookup lookup = {.facts = counted_facts, .place = place, .app = app};
+    if (app && *app == 'b')
+        lookup.shelf = shelf_of_b;
+    ck_assert_int_eq(symbolizer_stack(symbolizer, &stack, &lookup, &arena, &out, NULL), ERR_OK);
+    return out;
+}
+
+static uint64_t index_looks(void)
+{
+    struct index_cache_stats stats;
+    index_cache_stats(cache, &stats);
+    return stats.hits + stats.misses;
+}
+
+/* Stacks that share ask once an app for an image; each says what it misses. */
+START_TEST(shared_images)
+{
+    begin();
+    put_index(1, 0x100000000);
+    const struct raw_frame frames[] = {
+        raw(IMAGE_UUID, 1, 0x4010, FRAME_LEAF), raw(IMAGE_UUID, 3, 0x4048, FRAME_RETURN),
+        raw(IMAGE_UUID, 1, 0x4048, FRAME_RETURN), raw(IMAGE_NAMED, 1, 0x4048, FRAME_RETURN)};
+    symbolizer_share(symbolizer);
+    struct symbolized first = run_for("a", frames, 4);
+    facts_asked = 0;
+    const uint64_t looks = index_looks();
+    put_index(3, 0x100000000);
+    const struct uuid third = id(3);
+    index_cache_changed(cache, &third);
+    for (int i = 0; i < 3; i++) {
+        struct symbolized out = run_for("a", frames, 4);
+        wants(&out.stack.frames[0], "leaf_entry()", 4);
+        wants(&out.stack.frames[2], "enter_stall", 13);
+        ck_assert_int_eq(out.stack.frames[3].status, FRAME_NO_SYMBOLS);
+        ck_assert_uint_eq(out.missing_count, 1);
+        ck_assert(uuid_equal(&out.missing[0], &third));
+        ck_assert_ptr_eq(out.stack.frames[1].image_name, first.stack.frames[1].image_name);
+    }
+    struct symbolized other = run_for("a", frames, 1);
+    ck_assert_uint_eq(other.missing_count, 0); /* what another stack missed */
+    ck_assert_int_eq(facts_asked, 0);
+    ck_assert_uint_eq(index_looks(), looks);
+    other = run_for("b", frames, 2);
+    ck_assert_int_gt(facts_asked, 0);
+    ck_assert_uint_eq(other.missing_count, 1); /* its own of image 1, which is not there */
+    ck_assert(uuid_equal(&other.missing[0], &frames[0].image));
+    wants(&other.stack.frames[1], "enter_stall", 13);
+    symbolizer_share(symbolizer);
+    first = run_for("a", frames, 4);
+    ck_assert_uint_eq(first.missing_count, 0);
+    wants(&first.stack.frames[1], "enter_stall", 13);
+    symbolizer_share_end(symbolizer);
+    facts_asked = 0;
+    first = run_for("a", frames, 4);
+    first = run_for("b", frames, 4);
+    ck_assert_int_eq(facts_asked, 6);
+    finish();
+}
+END_TEST
+
+/* More images and apps than are open at a time; a page of the index that is lost. */
+START_TEST(shared_images_are_few)
+{
+    enum { MANY = 2000 };
+    begin();
+    put_index(1, 0x100000000);
+    struct raw_frame *frames = arena_array(&arena, MANY, sizeof(*frames));
+    for (int i = 0; i < MANY; i++) {
+        frames[i] = raw(IMAGE_UUID, i % 2 ? 1 : 6, 0x4010, FRAME_LEAF);
+        if (i % 2 == 0)
+            memcpy(frames[i].image.bytes + 4, &i, sizeof(i));
+    }
+    for (int share = 0; share < 2; share++) {
+        if (share)
+            symbolizer_share(symbolizer);
+        for (int n = 0; n < 40; n++) {
+            const char app[] = {'x', (char)('A' + n), 0};
+            struct symbolized out = run_for(app, frames, n < 2 ? MANY : 4);
+            ck_assert_uint_eq(out.missing_count, n < 2 ? MANY / 2 : 2);
+            for (size_t i = 0; i < out.missing_count; i++)
+                ck_assert(uuid_equal(&out.missing[i], &frames[2 * i].image));
+            wants(&out.stack.frames[3], "leaf_entry()", 4);
+        }
+    }
+    symbolizer_share_end(symbolizer);
+    finish();
+}
+END_TEST
+
+START_TEST(lost_pages_of_a_shared_image)
+{
+    char path[256];
+    struct uuid u = id(1);
+    ck_assert_int_eq(sigbus_guard_install(NULL), ERR_OK);
+    begin();
+    put_index(1, 0x100000000);
+    path_of(&u, path, sizeof(path));
+    const struct raw_frame frames[] = {raw(IMAGE_UUID, 1, 0x4010, FRAME_LEAF),
+                                       raw(IMAGE_UUID, 1, 0x4048, FRAME_RETURN)};
+    symbolizer_share(symbolizer);
+    run(frames, 1);
+    ck_assert_int_eq(truncate(path, 0), 0);
+    for (int i = 0; i < 2; i++) { /* the second finds it so */
+        struct symbolized out = run(frames + 1, 1);
+        ck_assert_int_eq(out.stack.frames[0].status, FRAME_NO_SYMBOLS);
+        ck_assert_uint_eq(out.unavailable_count, 1);
+        ck_assert(uuid_equal(&out.unavailable[0], &u));
+        ck_assert_uint_eq(out.missing_count, 0);
+    }
+    symbolizer_share_end(symbolizer);
+    finish();
+}
+END_TEST
+
+UNIT_MAIN("symbolize", shared_images, shared_images_are_few, lost_pages_of_a_shared_image,
+          call_sites, vmaddrs, statuses, nil_uuid, device_names, mangled_device_names, slide_groups,
+          replaced_index, damaged_index, lost_pages, without_memory, empty_stack)
