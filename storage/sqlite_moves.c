@@ -275,7 +275,7 @@ static enum err read_table(struct sqlite_storage *s, struct movers *all, struct 
         all->items[all->count] = &movers[i];
         all->ids[all->count++] = movers[i].stack->stack_id;
     }
-    const struct stack_ids stacks = {all->ids, all->count};
+    const struct id_list stacks = {all->ids, all->count};
     return sqlite_stack_rows(s, table, &stacks, add_row, all, err);
 }
 

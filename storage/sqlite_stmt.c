@@ -10,6 +10,7 @@
 #include "storage/sqlite_heft.h"
 #include "storage/sqlite_log_file.h"
 #include "storage/sqlite_memory.h"
+#include "storage/sqlite_ranges.h"
 #include "storage/sqlite_rollup.h"
 #include "storage/sqlite_tally.h"
 
@@ -157,8 +158,9 @@ static void take_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     histogram_done(&parts[1]);
 }
 
-static int add_functions(sqlite3 *db)
+static int add_functions(struct sql_conn *c)
 {
+    sqlite3 *db = c->db;
     static const struct {
         const char *name;
         int arguments;
@@ -178,7 +180,9 @@ static int add_functions(sqlite3 *db)
         rc = sqlite_tally_functions(db);
     if (!rc)
         rc = sqlite_cube_functions(db);
-    return rc ? rc : sqlite_heft_functions(db);
+    if (!rc)
+        rc = sqlite_heft_functions(db);
+    return rc ? rc : sqlite_given_functions(c);
 }
 
 enum err sql_conn_open(struct sql_conn *c, const struct sql_conn_options *options,
@@ -193,7 +197,7 @@ enum err sql_conn_open(struct sql_conn *c, const struct sql_conn_options *option
     if (!rc)
         rc = sqlite3_busy_timeout(c->db, (int)options->busy_ms);
     if (!rc)
-        rc = add_functions(c->db);
+        rc = add_functions(c);
     if (!rc)
         rc = sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     if (rc)

@@ -9,8 +9,8 @@
  * as soon as it has no row to show, and who stops before that calls sql_end(). Foreign keys are on
  * in every connection. What SQLite says becomes one of our codes (sql_error).
  *
- * Threads: one at a time. Memory: sql_conn_open/sql_conn_close; bound values must live until the
- * statement ends.
+ * Threads: one at a time. Memory: sql_conn_open/sql_conn_close, in between it stays where it is;
+ * bound values must live until the statement ends.
  */
 #ifndef STALLSYM_STORAGE_SQLITE_STMT_H
 #define STALLSYM_STORAGE_SQLITE_STMT_H
@@ -26,10 +26,13 @@
 #include "sql.h"
 #include "storage/storage_health.h"
 
+struct sql_given;
+
 struct sql_conn {
     sqlite3 *db;
     struct storage_health *health; /* told of pages that are damaged or cannot be read; or NULL */
     sqlite3_stmt *stmts[SQL_QUERIES];
+    struct sql_given *given; /* to the statement that runs, sqlite_ranges.h; or NULL */
 };
 
 struct sql_value {

@@ -334,10 +334,11 @@ FROM week_pages WHERE stack_id BETWEEN ?1 AND ?2 ORDER BY stack_id;
 
 -- === writing: resolutions and clusters ===========================================================
 
--- name: stack_facts
-SELECT s.app_id, s.state, s.generation, coalesce(s.cluster_id, 0), s.first_seen_ms, s.last_seen_ms,
-    d.missing
-FROM stacks s LEFT JOIN stack_data d ON d.stack_id = s.id WHERE s.id = ?1;
+-- name: stacks_facts
+SELECT s.id, s.app_id, s.state, s.generation, coalesce(s.cluster_id, 0), s.first_seen_ms,
+    s.last_seen_ms, d.missing
+FROM stacks s LEFT JOIN stack_data d ON d.stack_id = s.id
+WHERE s.id BETWEEN ?1 AND ?2 ORDER BY s.id;
 
 -- name: symbol_present
 SELECT 1 FROM slices WHERE uuid = ?1 AND current = 1;
@@ -346,17 +347,21 @@ SELECT 1 FROM slices WHERE uuid = ?1 AND current = 1;
 INSERT INTO stack_missing (uuid, stack_id, frames) VALUES (?1, ?2, ?3)
 ON CONFLICT (uuid, stack_id) DO UPDATE SET frames = excluded.frames;
 
--- name: stack_missing_delete
-DELETE FROM stack_missing WHERE uuid = ?1 AND stack_id = ?2;
+-- given(): storage/sqlite_ranges.h.
+-- name: stacks_missing_delete
+DELETE FROM stack_missing
+WHERE uuid = ?3 AND stack_id BETWEEN ?1 AND ?2 AND given(stack_id, 0);
 
--- name: stack_data_resolve
-UPDATE stack_data SET resolved = ?2, missing = ?3, variant = ?4 WHERE stack_id = ?1;
+-- name: stacks_data_resolve
+UPDATE stack_data
+SET resolved = given(stack_id, 1), missing = given(stack_id, 2), variant = given(stack_id, 3)
+WHERE stack_id BETWEEN ?1 AND ?2 AND given(stack_id, 0);
 
--- name: stack_resolve
+-- name: stacks_resolve
 UPDATE stacks
-SET state = 1, cluster_id = ?2, provisional = ?3, approximate = ?4, app_frames = ?5,
-    app_named = ?6, part_key = ?7
-WHERE id = ?1;
+SET state = 1, cluster_id = given(id, 1), provisional = given(id, 2), approximate = given(id, 3),
+    app_frames = given(id, 4), app_named = given(id, 5), part_key = given(id, 6)
+WHERE id BETWEEN ?1 AND ?2 AND given(id, 0);
 
 -- name: cluster_find
 SELECT id FROM clusters WHERE app_id = ?1 AND key = ?2;

@@ -106,6 +106,33 @@ void suite_late_resolution_is_ignored(struct suite *s)
     write_op_free(second);
 }
 
+/* The resolver's ops are in order of ids; nothing asks for that. */
+void suite_resolutions_in_any_order(struct suite *s)
+{
+    static const size_t order[] = {4, 0, 3, 3, 1}; /* the second one is left out */
+    suite_index(s, all_images, 4, 1);
+    for (uint32_t k = 0; k < 5; k++) {
+        char id[] = {(char)('a' + (int)k), 0};
+        post(s, id, k);
+    }
+    struct write_op *op = suite_resolution(s);
+    struct op_resolutions *o = &op->u.resolutions;
+    struct op_resolution items[5];
+    ck_assert_uint_eq(o->count, 5);
+    for (size_t i = 0; i < 5; i++)
+        items[i] = o->items[order[i]];
+    memcpy(o->items, items, sizeof(items));
+    suite_apply_keep(s, op);
+    for (size_t i = 0; i < 5; i++)
+        ck_assert_int_eq(o->items[i].applied, i != 3);
+    write_op_free(op);
+    ck_assert_uint_eq(suite_pending(s), 1);
+    ck_assert_uint_eq(suite_cluster(s, NULL).figures.count, 4);
+    ck_assert_uint_eq(suite_cluster(s, NULL).stacks, 4);
+    ck_assert_uint_eq(suite_resolve(s), 1);
+    ck_assert_uint_eq(suite_cluster(s, NULL).figures.count, 5);
+}
+
 void suite_index_between_page_and_answer(struct suite *s)
 {
     const uint32_t image[] = {1};

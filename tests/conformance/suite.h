@@ -93,6 +93,7 @@ extern const size_t suite_case_count;
     X(sampling_is_undone_in_orders)                                                                \
     X(resolution_makes_a_cluster)                                                                  \
     X(late_resolution_is_ignored)                                                                  \
+    X(resolutions_in_any_order)                                                                    \
     X(index_between_page_and_answer)                                                               \
     X(provisional_becomes_an_alias)                                                                \
     X(alias_follows_the_weight)                                                                    \
