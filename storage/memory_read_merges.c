@@ -203,8 +203,9 @@ enum err mem_read_cluster_parts(struct storage_reader *r, uint64_t cluster_id, s
             rows[n].title = rule ? rule->row.from_title : rows[n].own ? c->row.title : NULL;
             n++;
         }
-        rows[at].stacks++;
-        rows[at].count += (uint64_t)mem_stack_sums(s, k->id).count;
+        const uint64_t count = (uint64_t)mem_stack_sums(s, k->id).count;
+        rows[at].stacks += count > 0;
+        rows[at].count += count;
     }
     qsort(rows, n, sizeof(*rows), by_count);
     *ret = rows;

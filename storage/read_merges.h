@@ -74,8 +74,8 @@ enum err read_cluster_rules(struct storage_reader *r, const char *bundle_id, boo
 
 struct cluster_part {
     uint8_t key[PART_KEY_SIZE];
-    bool own; /* the key is the cluster's */
-    uint64_t stacks, count;
+    bool own;                      /* the key is the cluster's */
+    uint64_t stacks, count;        /* stacks with reports, as of a cluster: no mere samples */
     const char *title;             /* NULL when nobody knows */
     struct cluster_rule_row merge; /* id 0: none leads away from it */
 };

@@ -193,7 +193,8 @@ WHERE r.id < ?2 AND (?1 IS NULL OR a.bundle_id = ?1) AND (?3 <> 0 OR r.undone_ms
 ORDER BY r.id DESC LIMIT ?4;
 
 -- name: parts_of_cluster
-SELECT coalesce(s.part_key, c.key) AS part, s.part_key IS NULL, count(*), sum(s.count) AS reports,
+SELECT coalesce(s.part_key, c.key) AS part, s.part_key IS NULL, sum(s.count > 0),
+    sum(s.count) AS reports,
     c.title,
     r.id, a.bundle_id, r.kind, r.from_key, r.into_key, r.depth, r.by_hand, r.score, r.epoch,
     r.created_ms, r.undone_ms, r.from_title, r.into_title

@@ -281,6 +281,6 @@ void history_sums(struct suite *s)
             stacks += parts[i].stacks;
         }
         ck_assert_uint_eq(total, c.figures.count);
-        ck_assert_uint_ge(stacks, c.stacks);
+        ck_assert_uint_eq(stacks, c.stacks);
     }
 }
