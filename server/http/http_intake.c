@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 
 #define WINDOW_BYTES ((size_t)64 << 10)
+#define ROOM_SHARE   8 /* of the memory, so many-th is made free at a time */
 
 /* What a thread of the door reads itself, in plain and in compressed bytes: some milliseconds of
  * work. Not even that much once the bodies of all that wait for it come to UNREAD_BYTES; a
@@ -151,6 +152,15 @@ static bool check_query(struct http_request *r)
     return false;
 }
 
+/* Whether `more` bytes are too many; slow clients go then, and the next one that asks finds room. */
+static bool lacks_memory(const struct http_door *d, uint64_t more)
+{
+    uint64_t all = more + atomic_load(&d->buffered), cap = d->options.buffered_bytes;
+    if (all > cap)
+        http_slots_relieve(d->slots, all - cap + cap / ROOM_SHARE, clock_mono_ms());
+    return all > cap;
+}
+
 /* What answers at once from memory is never refused. */
 static bool is_overloaded(const struct http_request *r)
 {
@@ -159,7 +169,7 @@ static bool is_overloaded(const struct http_request *r)
     bool waits = r->route->writes || r->route->read || r->route->body != BODY_NONE;
     if (r->route->writes && r->route->body != BODY_NONE && writer_is_busy(r->services->writer))
         return true;
-    if (buffers && r->declared + atomic_load(&d->buffered) > d->options.buffered_bytes)
+    if (buffers && lacks_memory(d, r->declared))
         return true;
     return waits && http_slots_full(d->slots);
 }
@@ -292,7 +302,7 @@ static enum err keep(struct http_request *r, const void *data, size_t len, struc
     size_t all = atomic_fetch_add(&r->door->buffered, grown) + grown;
     r->counted += grown;
     /* One body alone may always be read: its own cap holds it. */
-    if (all > r->door->options.buffered_bytes && all > r->counted)
+    if (all > r->door->options.buffered_bytes && all > r->counted && lacks_memory(r->door, 0))
         return error_set(err, ERR_BUSY, "too many bytes are buffered");
     return ERR_OK;
 }

@@ -313,6 +313,7 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *connection, c
     } else if (*upload_data_size > 0) {
         step = http_intake_body(r, upload_data, *upload_data_size, &used);
         *upload_data_size -= used;
+        http_slot_hold(slot_of(connection), r->counted);
         /* With TLS what is left of the body may be in its buffers. */
         if (step == STEP_READ && *upload_data_size == 0 && !s->tls && broke_off(connection, r))
             step = STEP_CLOSE;
@@ -328,8 +329,10 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *connection, c
     if (step != STEP_ANSWER)
         return MHD_YES;
     uint64_t bytes = 0;
-    if (!http_request_aborted(r))
+    if (!http_request_aborted(r)) {
         bytes = r->reply.fd >= 0 ? r->reply.fd_size : r->reply.body.len + r->reply.borrowed_len;
+        http_slot_hold(slot_of(connection), r->counted);
+    }
     move_slot(connection, SLOT_ANSWERED, bytes);
     return answer(connection, r);
 }

@@ -17,8 +17,10 @@ struct http_slot {
     struct http_slots *owner;
     int fd;
     enum slot_state state;
-    int64_t due_mono_ms; /* INT64_MAX: never */
-    bool leaving;        /* cut off: in no list */
+    int64_t since_mono_ms; /* in this state */
+    int64_t due_mono_ms;   /* INT64_MAX: never */
+    uint64_t held;         /* bytes of memory */
+    bool leaving;          /* cut off: in no list */
     struct http_slot *next, *previous;
 };
 
@@ -39,8 +41,9 @@ struct http_slots {
     pthread_cond_t changed;
     bool stopping;
     struct slot_list lists[SLOT_STATES];
-    size_t staying; /* in the lists */
-    size_t cut;     /* since the log was told */
+    size_t staying;        /* in the lists */
+    uint64_t leaving_held; /* by those who are leaving */
+    size_t cut;            /* since the log was told */
     int64_t said_mono_ms;
 };
 
@@ -74,6 +77,7 @@ static void cut_off(struct http_slots *s, struct http_slot *slot)
 {
     take_out(&s->lists[slot->state], slot);
     slot->leaving = true;
+    s->leaving_held += slot->held;
     s->staying--;
     s->cut++;
     metrics_add(s->metrics, METRIC_CONNECTIONS_CUT, 1);
@@ -233,6 +237,8 @@ void http_slot_close(struct http_slot *slot)
     if (!slot->leaving) {
         take_out(&s->lists[slot->state], slot);
         s->staying--;
+    } else {
+        s->leaving_held -= slot->held;
     }
     pthread_mutex_unlock(&s->lock);
     free(slot);
@@ -248,10 +254,55 @@ void http_slot_move(struct http_slot *slot, enum slot_state state, uint64_t byte
     if (!slot->leaving) {
         take_out(&s->lists[slot->state], slot);
         slot->state = state;
+        slot->since_mono_ms = now_mono_ms;
         slot->due_mono_ms = due(s, state, bytes, now_mono_ms);
+        if (state == SLOT_IDLE)
+            slot->held = 0;
         put_last(&s->lists[state], slot);
     }
     pthread_mutex_unlock(&s->lock);
+}
+
+void http_slot_hold(struct http_slot *slot, uint64_t bytes)
+{
+    if (!slot)
+        return;
+    struct http_slots *s = slot->owner;
+    pthread_mutex_lock(&s->lock);
+    if (!slot->leaving)
+        slot->held = bytes;
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Of one list: who has held most for the longest, if that is more than what `best` has. */
+static struct http_slot *heaviest(const struct slot_list *l, struct http_slot *best, int64_t now)
+{
+    for (struct http_slot *slot = l->first; slot; slot = slot->next) {
+        int64_t age = now - slot->since_mono_ms;
+        if (age < SLOT_LONG_MS)
+            break; /* those behind it came later */
+        if (slot->held > 0 &&
+            (!best || (double)slot->held * (double)age >
+                          (double)best->held * (double)(now - best->since_mono_ms)))
+            best = slot;
+    }
+    return best;
+}
+
+size_t http_slots_relieve(struct http_slots *s, uint64_t bytes, int64_t now_mono_ms)
+{
+    size_t cut = 0;
+    pthread_mutex_lock(&s->lock);
+    while (s->leaving_held < bytes) {
+        struct http_slot *slot = heaviest(&s->lists[SLOT_READING], NULL, now_mono_ms);
+        slot = heaviest(&s->lists[SLOT_ANSWERED], slot, now_mono_ms);
+        if (!slot)
+            break;
+        cut_off(s, slot);
+        cut++;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return cut;
 }
 
 bool http_slots_full(struct http_slots *s)

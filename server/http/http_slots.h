@@ -7,7 +7,8 @@
  * longest: first those without a whole head (idle, or slow) when they are more than a quarter, then
  * those whose body is thrown away anyway, then those who still send one, then those who still read
  * an answer. What is being worked on is never cut off, but new work is refused before it takes all
- * places (http_slots_full).
+ * places (http_slots_full). So it is with memory: when there is little left (http_slots_relieve) those
+ * go who have held most for the longest, bytes by time.
  * Once a second those are cut off that are over their time.
  *
  * Invariants: a connection is cut off by shutting its socket down; the library notices, and closes
@@ -29,6 +30,8 @@
 
 /* A client that reads or sends slower than this (after the time-out) is too slow. */
 #define SLOT_BYTES_PER_S 1000
+/* Who sends or reads for that long may be cut off for the memory. */
+#define SLOT_LONG_MS 2000
 
 struct http_slots;
 struct http_slot;
@@ -53,6 +56,12 @@ void http_slot_close(struct http_slot *slot);
 /* `bytes`: of the answer (SLOT_ANSWERED), which take their time. NULL-safe. */
 void http_slot_move(struct http_slot *slot, enum slot_state state, uint64_t bytes,
                     int64_t now_mono_ms);
+/* The request holds so many bytes of memory, until it is over. NULL-safe. */
+void http_slot_hold(struct http_slot *slot, uint64_t bytes);
+/* `bytes` of memory are missing: cuts off who has sent a body or read an answer for SLOT_LONG_MS, until so
+ * many are on their way back. Those of clients that were cut off and are not closed yet are, too. How
+ * many had to go. */
+size_t http_slots_relieve(struct http_slots *s, uint64_t bytes, int64_t now_mono_ms);
 /* So many wait for us that the next should come later. */
 bool http_slots_full(struct http_slots *s);
 /* Cuts off those over their time; the clock calls it. How many. */

@@ -270,13 +270,16 @@ def full_buffers(d, ids):
         for c in half:
             c.send(b' ')
         return early_refusal(d)
-    until(full, 10, 'never full')
     kept = sum(not c.closed() for c in half)
     assert kept >= 6, kept # 64 MB; a buffer may be larger than what is in it
+    until(full, 10, 'never full')
+    until(lambda: not full(), 10, 'who drips a large body keeps all others out')
+    left = sum(not c.closed() for c in half)
+    assert 0 < left < kept, left
     for c in half:
         c.close()
     until(lambda: post(d, ids) == 202, 10, 'the bytes never come back')
-    return '%d bodies of 7.9 MB buffered, then 503 before the body' % kept
+    return '%d bodies of 7.9 MB buffered, then 503 before the body; %d stayed' % (kept, left)
 
 
 def early_refusal(d):

@@ -79,6 +79,36 @@ START_TEST(the_longest_idle_makes_room)
 }
 END_TEST
 
+/* Who drips a large body keeps to every pace, and would hold the memory of all for hours. */
+START_TEST(who_holds_most_for_the_longest_gives_memory_back)
+{
+    struct guest g[6];
+    begin(64);
+    for (int i = 0; i < 6; i++) {
+        come(&g[i], later(0));
+        http_slot_move(g[i].slot,
+                       i == 3   ? SLOT_ANSWERED
+                       : i == 4 ? SLOT_WORKING
+                                : SLOT_READING,
+                       0, later(i == 5 ? 3000 : 10 * i));
+        http_slot_hold(g[i].slot, i == 0 ? 10 : i == 2 ? 2000 : 1000);
+    }
+    ck_assert_uint_eq(http_slots_relieve(slots, 1, later(1000)), 0); /* nobody takes long */
+    ck_assert_uint_eq(http_slots_relieve(slots, 1, later(4000)), 1);
+    ck_assert(is_cut(&g[2]));
+    ck_assert_uint_eq(http_slots_relieve(slots, 2000, later(4001)), 0); /* they are on their way */
+    ck_assert_uint_eq(http_slots_relieve(slots, 3500, later(4001)), 2);
+    ck_assert(is_cut(&g[1]) && is_cut(&g[3]) && !is_cut(&g[0]));
+    http_slot_close(g[2].slot); /* back */
+    g[2].slot = NULL;
+    ck_assert_uint_eq(http_slots_relieve(slots, 2000, later(4002)), 0);
+    ck_assert_uint_eq(http_slots_relieve(slots, 1 << 20, later(4003)), 1); /* no more than can go */
+    ck_assert(is_cut(&g[0]) && !is_cut(&g[4]) && !is_cut(&g[5]));
+    ck_assert_int_eq(metrics_get(metrics, METRIC_CONNECTIONS_CUT), 4);
+    finish(g, 6);
+}
+END_TEST
+
 START_TEST(few_idle_ones_stay_before_slow_ones)
 {
     struct guest g[24];
@@ -202,4 +232,5 @@ START_TEST(many_threads)
 END_TEST
 
 UNIT_MAIN("http_slots", the_longest_idle_makes_room, few_idle_ones_stay_before_slow_ones,
-          work_is_never_cut_off_but_refused, who_is_over_its_time_goes, small_limits, many_threads)
+          who_holds_most_for_the_longest_gives_memory_back, work_is_never_cut_off_but_refused,
+          who_is_over_its_time_goes, small_limits, many_threads)
