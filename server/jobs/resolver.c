@@ -54,6 +54,7 @@
 #define PIECE_MAX      1024 /* stacks that a worker takes at a time */
 #define OP_MAX         4096 /* stacks of one op: as long others wait for the writer */
 #define PAGE_ARENA     ((size_t)512 * 1024 * 1024)
+#define UNDER_WAY_MAX  2 /* ops, in general pages */
 #define LATE_MAX       4096
 #define RETRY_MS       1000 /* after a failed read or commit */
 #define GATHER_MS      50   /* from the beginning of one pass to that of the next */
@@ -100,6 +101,19 @@ static void resolve_piece(void *ctx, size_t i, size_t worker)
 {
     const struct resolver *r = ctx;
     resolver_worker_piece(r->workers[worker], &r->grounds, &r->pieces[i]);
+}
+
+/* Each worker learns for itself what frames are. Where a page waits for the writer already there is no
+ * hurry, and one does it all; the others have not to learn it, and a core is the writer's. */
+static void resolve_pieces(struct resolver *r, size_t count)
+{
+    pthread_mutex_lock(&r->lock);
+    const bool hurry = r->under_way < UNDER_WAY_MAX;
+    pthread_mutex_unlock(&r->lock);
+    if (hurry)
+        parallel_run(r->parallel, count, resolve_piece, r);
+    for (size_t i = 0; i < count && !hurry; i++)
+        resolve_piece(r, i, 0);
 }
 
 /* --- stacks that were late before ------------------------------------------------------------- */
@@ -301,7 +315,7 @@ static bool resolve_page(struct resolver *r, const struct pending_stack *stacks,
         r->pieces[i] = (struct resolver_piece){.stacks = stacks + i * most,
                                                .count = left < most ? left : most};
     }
-    parallel_run(r->parallel, pieces, resolve_piece, r);
+    resolve_pieces(r, pieces);
     for (size_t i = 0; i < pieces; i++) {
         struct resolver_piece *piece = &r->pieces[i];
         incomplete = incomplete || piece->incomplete || !piece->op;
@@ -313,8 +327,8 @@ static bool resolve_page(struct resolver *r, const struct pending_stack *stacks,
             piece->op = NULL;
         }
     }
-    /* One page with the writer while the next one is read and symbolized, not more. */
-    wait_under_way(r, 1);
+    /* One page with the writer and one that waits for it while the next one is read and symbolized. */
+    wait_under_way(r, UNDER_WAY_MAX - 1);
     submit_pieces(r, pieces, alone);
     count_frames(r);
     if (starved) {
