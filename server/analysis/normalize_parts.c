@@ -15,7 +15,7 @@ struct name_view name_view_from(struct name_view v, size_t from)
     return name_view_of(v.p + from, v.n - from);
 }
 
-bool name_starts(struct name_view v, const char *prefix)
+bool name_goes_on(struct name_view v, const char *prefix)
 {
     size_t n = strlen(prefix);
     return v.n >= n && memcmp(v.p, prefix, n) == 0;

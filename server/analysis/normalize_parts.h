@@ -42,7 +42,12 @@ enum name_kind {
 
 struct name_view name_view_of(const char *s, size_t n);
 struct name_view name_view_from(struct name_view v, size_t from);
-bool name_starts(struct name_view v, const char *prefix);
+bool name_goes_on(struct name_view v, const char *prefix);
+/* Names are asked for many beginnings: most differ in the first byte. `prefix` is not empty. */
+static inline bool name_starts(struct name_view v, const char *prefix)
+{
+    return v.n > 0 && v.p[0] == prefix[0] && name_goes_on(v, prefix);
+}
 bool name_ends(struct name_view v, const char *suffix);
 bool name_equals(struct name_view v, const char *s);
 struct name_view name_trim(struct name_view v);

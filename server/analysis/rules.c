@@ -177,6 +177,7 @@ static enum err add_pattern(struct reader *r, enum pattern_kind kind, const char
     struct rule_pattern *pattern = arena_alloc(&r->rules->arena, sizeof(*pattern));
     if (!pattern || !(pattern->text = arena_strdup(&r->rules->arena, text)))
         return no_memory(r);
+    rules_add_pairs(&pattern->pairs, text, true);
     pattern->negated = negated;
     pattern->next = r->rule->patterns[kind];
     r->rule->patterns[kind] = pattern;

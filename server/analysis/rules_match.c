@@ -43,6 +43,25 @@ size_t rules_image_bucket(const char *first_bytes)
     return (size_t)(hash64(first_bytes, IMAGE_PREFIX, 0) % IMAGE_BUCKETS);
 }
 
+void rules_add_pairs(struct rule_pairs *pairs, const char *text, bool pattern)
+{
+    const char wild[2] = {pattern ? '*' : 0, pattern ? '?' : 0};
+    for (; text[0] && text[1]; text++) {
+        if (text[0] == wild[0] || text[0] == wild[1] || text[1] == wild[0] || text[1] == wild[1])
+            continue;
+        const unsigned pair = ((unsigned char)text[0] * 31u + (unsigned char)text[1]) & 255;
+        pairs->bits[pair / 64] |= UINT64_C(1) << pair % 64;
+    }
+}
+
+static bool has_pairs(const struct rule_pairs *text, const struct rule_pairs *pattern)
+{
+    uint64_t lacking = 0;
+    for (size_t i = 0; i < 4; i++)
+        lacking |= pattern->bits[i] & ~text->bits[i];
+    return lacking == 0;
+}
+
 /* Patterns need not say `static`: NULL where a name does not. */
 static const char *without_static(const char *key)
 {
@@ -191,8 +210,13 @@ bool rules_match(const struct rules *r, const struct rule_subject *subject,
     if (subject->shown && (!subject->key || strcmp(subject->key, subject->shown) != 0))
         asked = match_name(r, subject->shown, subject, ret) || asked;
     asked = match_image(r, subject, ret) || asked;
+    struct rule_pairs pairs = {{0}};
+    if (subject->key)
+        rules_add_pairs(&pairs, subject->key, false);
+    if (subject->shown)
+        rules_add_pairs(&pairs, subject->shown, false);
     for (const struct rule_entry *e = r->loose; e; e = e->next) {
-        if (!class_fits(e->rule, subject))
+        if (!class_fits(e->rule, subject) || (e->pattern && !has_pairs(&pairs, &e->pattern->pairs)))
             continue;
         if (!e->pattern || match_one(e->pattern, PATTERN_FUNCTION, subject))
             asked = take(e, subject, ret) || asked;

@@ -19,10 +19,17 @@ enum pattern_kind {
     PATTERN_KINDS,
 };
 
+/* Which pairs of neighbouring bytes a text has, by a hash: one that lacks a pair of a pattern does not
+ * match it. */
+struct rule_pairs {
+    uint64_t bits[4];
+};
+
 struct rule_pattern {
     const char *text;
     const char *why[2];        /* of a function pattern: of RULE_FATE and RULE_CLASS */
     struct rule_pattern *next; /* of the same kind in the same rule */
+    struct rule_pairs pairs;   /* of a function pattern */
     bool negated;
 };
 
@@ -81,5 +88,7 @@ struct rules {
 
 size_t rules_bucket(const char *first_bytes);
 size_t rules_image_bucket(const char *first_bytes);
+/* Adds those of a text; a pattern has none beside `*` and `?`. */
+void rules_add_pairs(struct rule_pairs *pairs, const char *text, bool pattern);
 
 #endif

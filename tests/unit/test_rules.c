@@ -396,8 +396,42 @@ START_TEST(the_default_leaves_apps_alone)
 }
 END_TEST
 
-UNIT_MAIN("rules", globs, methods_of_class_and_object, the_first_line_of_each_kind_wins,
-          a_match_says_line_and_pattern, matchers, modules, rules_of_images, shown_names_match_too,
-          patterns_need_not_say_static, flags_can_be_taken_back, mistakes_are_named, caps,
-          empty_texts_and_line_ends, the_version_is_the_text, the_default_is_good,
-          the_default_leaves_apps_alone)
+/* Patterns that begin with no plain text are passed over by what the name lacks: never one that matches. */
+START_TEST(loose_patterns_are_not_passed_over)
+{
+    static const char *const PATTERNS[] = {
+        "*ab*", "*a*b", "?ab",     "*a?b*", "*ab?cd*",    "a*b*c*d", "*\xc3\xa9*", "*zz",
+        "*a",   "*??*", "*ba*ab*", "?",     "*static f*", "*x y*",   "*::*<*>*",   "*-[*]",
+    };
+    static const char *const NAMES[] = {
+        "ab",         "xab",  "axb", "a",          "abxcd",        "ab_cd",
+        "bxxab",      "baab", "zz",  "zzz",        "caf\xc3\xa9s", "abcd",
+        "static f()", "f()",  "x y", "n::c<d>::e", "-[Feed a]",
+    };
+    for (size_t p = 0; p < sizeof(PATTERNS) / sizeof(PATTERNS[0]); p++) {
+        char text[64];
+        struct rules *r = NULL;
+        struct rule_match m[RULE_KINDS];
+        snprintf(text, sizeof(text), "drop=x: \"%s\"\n", PATTERNS[p]);
+        ck_assert_int_eq(rules_new(text, strlen(text), &r, NULL), ERR_OK);
+        for (size_t n = 0; n < sizeof(NAMES) / sizeof(NAMES[0]); n++) {
+            const struct rule_subject key = {.key = NAMES[n], .named = true};
+            const struct rule_subject shown = {.key = "", .shown = NAMES[n], .named = true};
+            bool wanted = rules_glob(PATTERNS[p], NAMES[n]);
+            rules_match(r, &shown, m);
+            ck_assert_msg((m[RULE_FATE].action != NULL) == wanted, "%s %s", PATTERNS[p], NAMES[n]);
+            if (strncmp(NAMES[n], "static ", 7) == 0) /* it may be left out */
+                wanted = wanted || rules_glob(PATTERNS[p], NAMES[n] + 7);
+            rules_match(r, &key, m);
+            ck_assert_msg((m[RULE_FATE].action != NULL) == wanted, "%s %s", PATTERNS[p], NAMES[n]);
+        }
+        rules_free(r);
+    }
+}
+END_TEST
+
+UNIT_MAIN("rules", loose_patterns_are_not_passed_over, globs, methods_of_class_and_object,
+          the_first_line_of_each_kind_wins, a_match_says_line_and_pattern, matchers, modules,
+          rules_of_images, shown_names_match_too, patterns_need_not_say_static,
+          flags_can_be_taken_back, mistakes_are_named, caps, empty_texts_and_line_ends,
+          the_version_is_the_text, the_default_is_good, the_default_leaves_apps_alone)
