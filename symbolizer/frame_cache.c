@@ -184,6 +184,7 @@ static void fill_block(struct frame_block *b, size_t size, const struct frame *f
     char *at = (char *)(b->frames + count);
     b->size = size;
     b->count = count;
+    b->from_start = count > 0 ? frames[0].from_start : 0;
     b->shared = NULL;
     b->shared_by = 0;
     for (size_t i = 0; i < count; i++) {

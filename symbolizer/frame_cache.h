@@ -25,9 +25,10 @@ struct frame_cache;
 
 /* The frames of one address, with their texts, in one piece. */
 struct frame_block {
-    size_t size;  /* of the whole block */
-    size_t count; /* of frames */
-    uint64_t id;  /* of no other block that ever was, in any cache */
+    size_t size;         /* of the whole block */
+    size_t count;        /* of frames */
+    uint64_t id;         /* of no other block that ever was, in any cache */
+    uint64_t from_start; /* of the first frame, which then lies in memory that is not asked for */
     /* The last copy that was made to be shared, and for whom. */
     const struct frame *shared;
     uint64_t shared_by;

@@ -360,13 +360,20 @@ static bool is_image(const struct job *j, const struct open_image *image, const 
     return uuid_equal(&image->id, id) && image->kind == kind && image->app == j->app;
 }
 
+/* Where the image is, or the one of its two places that is free, or was asked for longer ago. */
 static struct open_image *place_of(const struct job *j, const struct uuid *id, enum image_kind kind)
 {
     uint64_t half[2];
     memcpy(half, id->bytes, sizeof(half));
     uint64_t h = (half[0] ^ j->s->seed) * 0x9e3779b97f4a7c15u;
     h = (h ^ h >> 29 ^ half[1] ^ ((uint64_t)kind << 32 | j->app)) * 0xbf58476d1ce4e5b9u;
-    return &j->s->images[h >> (64 - IMAGE_BITS)];
+    struct open_image *a = &j->s->images[h >> (64 - IMAGE_BITS)];
+    struct open_image *b = &j->s->images[h >> (64 - IMAGE_BITS) ^ 1];
+    if (a->used && is_image(j, a, id, kind))
+        return a;
+    if (b->used && is_image(j, b, id, kind))
+        return b;
+    return !a->used || (b->used && a->stack < b->stack) ? a : b;
 }
 
 /* The image of a frame, with its index open where there is one. ERR_BUSY and ERR_NO_MEMORY end the
@@ -422,15 +429,18 @@ static enum err look_up(struct job *j, struct open_image *image, struct resolved
     size_t count = 0;
     if (f->raw.kind == FRAME_RETURN)
         address--;
+    uint64_t from_start = 0;
     struct frame_block *block = frame_cache_get(j->s->frames, generation, address);
     if (block) {
         j->s->stats.cache_hits++;
         count = block->count;
+        from_start = block->from_start;
         f->frames = count > 0 ? frames_of(j, block) : NULL;
         f->frames_id = count > 0 ? block->id : 0;
     } else if (read_guarded(j->s, g, address, &count)) {
         const struct frame_block *kept =
             frame_cache_put(j->s->frames, generation, address, j->s->scratch_frames, count);
+        from_start = count > 0 ? j->s->scratch_frames[0].from_start : 0;
         f->frames_id = kept && count > 0 ? kept->id : 0;
         f->frames = count > 0 ? frames_copy(j->s->scratch_frames, count, j->arena) : NULL;
     } else {
@@ -442,7 +452,7 @@ static enum err look_up(struct job *j, struct open_image *image, struct resolved
         return error_set(err, ERR_NO_MEMORY, "no memory for the frames of a stack");
     if (count > 0) {
         f->has_function_offset = true;
-        f->function_offset = f->frames[0].from_start + (f->raw.kind == FRAME_RETURN);
+        f->function_offset = from_start + (f->raw.kind == FRAME_RETURN);
     }
     f->has_index = true;
     f->frame_count = count;

@@ -31,8 +31,9 @@ const char *category_of(const struct fated_stack *stack, enum cluster_kind kind)
     if (kind == CLUSTER_UNMAPPABLE)
         return "unknown";
     for (size_t i = 0; i < stack->count && !stack->frames[i].beyond; i++) {
-        const struct rule_match *m = &stack->frames[i].rules->category;
-        if (m->action && (!best || m->order < best->order))
+        const struct frame_decision *d = stack->frames[i].rules;
+        const struct rule_match *m = &d->category;
+        if (d->special && m->action && (!best || m->order < best->order))
             best = m;
     }
     if (best)

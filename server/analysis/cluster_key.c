@@ -99,7 +99,7 @@ static bool same_frame(const struct fated_frame *a, const struct fated_frame *b)
     if (a->named != b->named || !text_same(a->image, b->image))
         return false;
     if (a->named)
-        return text_same(a->key, b->key);
+        return a->rules->key_len == b->rules->key_len && text_same(a->key, b->key);
     return uuid_equal(&a->raw->image, &b->raw->image) && a->raw->offset == b->raw->offset;
 }
 
@@ -431,8 +431,9 @@ static const struct rule_match *group_of(const struct keying *k)
 {
     const struct rule_match *best = NULL;
     for (size_t i = 0; i < k->stack.count && !k->stack.frames[i].beyond; i++) {
-        const struct rule_match *m = &k->stack.frames[i].rules->group;
-        if (m->action && (!best || m->order < best->order))
+        const struct frame_decision *d = k->stack.frames[i].rules;
+        const struct rule_match *m = &d->group;
+        if (d->special && m->action && (!best || m->order < best->order))
             best = m;
     }
     return best;
@@ -444,8 +445,9 @@ static enum err set_system_group(struct keying *k)
 {
     size_t at = k->stack.count;
     for (size_t i = 0; i < k->stack.count && !k->stack.frames[i].beyond; i++) {
-        const struct rule_match *m = &k->stack.frames[i].rules->system_group;
-        if (m->action &&
+        const struct frame_decision *d = k->stack.frames[i].rules;
+        const struct rule_match *m = &d->system_group;
+        if (d->special && m->action &&
             (at == k->stack.count || m->order < k->stack.frames[at].rules->system_group.order))
             at = i;
     }

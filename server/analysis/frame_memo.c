@@ -8,20 +8,33 @@
 #include "server/analysis/normalize.h"
 
 struct memo_entry {
+    struct frame_decision decision; /* the same at every position when that is EVERYWHERE */
+    struct frame_question question;
     uint64_t hash;
-    struct frame_question question; /* position EVERYWHERE: the decision is the same at each */
-    struct frame_decision decision;
 };
 
-#define PLACES     ((size_t)1 << PLACE_BITS)
 #define PLACE_BITS 14
-#define EVERYWHERE UINT32_MAX
+#define PLACES     ((size_t)1 << PLACE_BITS)
+#define EVERYWHERE (UINT32_MAX >> 1)
+#define IMAGES     ((size_t)4096)
+#define TRIES      8 /* places of `images` where a name may be */
+#define SEEN       ((size_t)16)
 
-/* A short way to an entry. */
+/* A short way to a decision; 32 bytes, as most of them lie in no cache. */
 struct placed {
-    const struct memo_entry *entry; /* NULL: free */
+    const struct frame_decision *decision; /* NULL: free */
     uint64_t frames_id;
+    const char *image; /* the memo's copy, one for all */
     uint32_t index;
+    uint32_t where; /* position and class */
+};
+
+/* The name of an image of the stack at hand: where it lies says what it is. */
+struct seen_image {
+    const char *name;
+    const char *copy; /* the memo's */
+    uint64_t hash;
+    uint64_t stack;
 };
 
 struct frame_memo {
@@ -33,6 +46,10 @@ struct frame_memo {
     size_t mask;
     size_t count;
     size_t max;
+    uint64_t stack; /* counted on */
+    struct seen_image seen[SEEN];
+    const char *images[IMAGES]; /* half of it in use; then it begins anew, between two stacks */
+    size_t image_count;
     struct placed places[PLACES];
 };
 
@@ -51,6 +68,7 @@ struct frame_memo *frame_memo_new(const struct rules *rules, size_t max_entries)
     m->entries = calloc(slots, sizeof(*m->entries));
     m->mask = slots - 1;
     m->max = max_entries;
+    m->stack = 1;
     if (!m->entries) {
         frame_memo_free(m);
         return NULL;
@@ -67,14 +85,26 @@ void frame_memo_free(struct frame_memo *m)
     free(m);
 }
 
+static void forget_places(struct frame_memo *m)
+{
+    memset(m->places, 0, sizeof(m->places));
+    memset(m->images, 0, sizeof(m->images));
+    m->image_count = 0;
+}
+
 void frame_memo_begin(struct frame_memo *m)
 {
-    if (!m || (m->count < m->max && m->arena.used <= FRAME_MEMO_BYTES - 65536))
+    if (!m)
         return;
-    memset(m->entries, 0, (m->mask + 1) * sizeof(*m->entries));
-    memset(m->places, 0, sizeof(m->places));
-    arena_reset(&m->arena);
-    m->count = 0;
+    m->stack++;
+    if (m->count >= m->max || m->arena.used > FRAME_MEMO_BYTES - 65536) {
+        memset(m->entries, 0, (m->mask + 1) * sizeof(*m->entries));
+        arena_reset(&m->arena);
+        m->count = 0;
+        forget_places(m);
+    } else if (m->image_count > IMAGES / 2) {
+        forget_places(m);
+    }
 }
 
 static uint64_t hash_text(const char *s, uint64_t seed)
@@ -172,6 +202,7 @@ static void decide(const struct rules *rules, const struct frame_question *q, ch
     d->group = m[RULE_GROUP];
     d->system_group = m[RULE_SYSTEM_GROUP];
     d->category = m[RULE_CATEGORY];
+    d->special = d->group.action || d->system_group.action || d->category.action;
     d->owner = m[RULE_OWNER].action ? m[RULE_OWNER].action->text : NULL;
     d->depth = m[RULE_DEPTH].action ? m[RULE_DEPTH].action->number : 0;
 }
@@ -242,6 +273,33 @@ static uint32_t capped(const struct frame_memo *m, uint32_t position)
     return position < m->position_cap ? position : m->position_cap; /* no rule tells those apart */
 }
 
+/* The memo's copy of a name; NULL without memory. */
+static const char *copy_of(struct frame_memo *m, const char *name, uint64_t hash)
+{
+    const char **at = NULL;
+    for (size_t i = 0; i < TRIES && (!at || *at); i++) {
+        at = &m->images[(hash + i) % IMAGES];
+        if (text_same(*at, name))
+            return *at;
+    }
+    m->image_count += !*at;
+    *at = arena_strdup(&m->arena, name);
+    return *at;
+}
+
+/* NULL without memory. */
+static const struct seen_image *see(struct frame_memo *m, const char *name)
+{
+    struct seen_image *s = &m->seen[(uintptr_t)name / 16 % SEEN];
+    if (s->stack == m->stack && s->name == name)
+        return s;
+    const uint64_t hash = hash_text(name, m->seed);
+    *s = (struct seen_image){name, copy_of(m, name, hash), hash, m->stack};
+    if (!s->copy)
+        s->stack = 0;
+    return s->copy ? s : NULL;
+}
+
 static struct placed *place_of(struct frame_memo *m, uint64_t hash, uint32_t position)
 {
     hash += position == EVERYWHERE ? 0 : position + 1;
@@ -249,31 +307,48 @@ static struct placed *place_of(struct frame_memo *m, uint64_t hash, uint32_t pos
 }
 
 /* Of all but the position. Numbers are ours; what an image is called is a stranger's. */
-static uint64_t hash_place(const struct frame_memo *m, const struct frame_place *p)
+static uint64_t hash_place(const struct frame_place *p, const struct seen_image *image)
 {
-    const uint64_t name = p->frames_id ? p->frames_id << 8 : hash_text(p->image, m->seed);
+    const uint64_t name = p->frames_id ? p->frames_id << 8 : image->hash;
     return name + ((uint64_t)p->index << 5 | (uint64_t)p->in_app << 4);
 }
 
-static bool lies_there(const struct placed *p, const struct frame_place *place, uint32_t position)
+/* As one number. */
+static uint32_t where(const struct frame_place *p, uint32_t position)
 {
-    return p->entry && p->frames_id == place->frames_id && p->index == place->index &&
-           p->entry->question.position == position && p->entry->question.in_app == place->in_app &&
-           text_same(p->entry->question.image, place->image);
+    return position << 1 | p->in_app;
+}
+
+static bool lies_there(const struct placed *p, const struct frame_place *place,
+                       const struct seen_image *image, uint32_t position)
+{
+    return p->decision && p->frames_id == place->frames_id && p->index == place->index &&
+           p->where == where(place, position) && p->image == image->copy;
 }
 
 const struct frame_decision *frame_memo_placed(struct frame_memo *m, const struct rules *rules,
                                                const struct frame_place *place)
 {
-    if (!m || m->rules != rules)
+    const struct seen_image *image = m && m->rules == rules ? see(m, place->image) : NULL;
+    if (!image)
         return NULL;
-    const uint64_t hash = hash_place(m, place);
+    const uint64_t hash = hash_place(place, image);
     const struct placed *p = place_of(m, hash, EVERYWHERE);
-    if (lies_there(p, place, EVERYWHERE))
-        return &p->entry->decision;
+    if (lies_there(p, place, image, EVERYWHERE))
+        return p->decision;
     const uint32_t position = capped(m, place->position);
     p = place_of(m, hash, position);
-    return lies_there(p, place, position) ? &p->entry->decision : NULL;
+    return lies_there(p, place, image, position) ? p->decision : NULL;
+}
+
+static void put_place(struct frame_memo *m, const struct frame_place *place,
+                      const struct memo_entry *entry)
+{
+    const uint32_t position = entry->question.position;
+    const struct seen_image *image = see(m, place->image);
+    if (image)
+        *place_of(m, hash_place(place, image), position) = (struct placed){
+            &entry->decision, place->frames_id, image->copy, place->index, where(place, position)};
 }
 
 const struct frame_decision *frame_decide(const struct rules *rules, struct frame_memo *memo,
@@ -295,7 +370,6 @@ const struct frame_decision *frame_decide(const struct rules *rules, struct fram
     if (!entry)
         return room;
     if (place)
-        *place_of(memo, hash_place(memo, place), entry->question.position) =
-            (struct placed){entry, place->frames_id, place->index};
+        put_place(memo, place, entry);
     return &entry->decision;
 }

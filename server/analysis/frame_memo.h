@@ -48,9 +48,6 @@ struct frame_decision {
     const char *drop; /* reason, NULL: kept by the rules */
     const char *rule; /* why; "" when no rule says */
     const char *owner;
-    struct rule_match group;
-    struct rule_match system_group;
-    struct rule_match category;
     uint32_t depth; /* 0: no rule */
     bool named;     /* has a name at all, which may have no identity */
     bool in_app;
@@ -58,13 +55,17 @@ struct frame_decision {
     bool boundary;
     bool plumbing;
     bool everywhere; /* at every position of a stack it would be the same */
+    bool special;    /* one of these says something; above is what every frame is asked for */
+    struct rule_match group;
+    struct rule_match system_group;
+    struct rule_match category;
 };
 
 /* NULL without memory. */
 struct frame_memo *frame_memo_new(const struct rules *rules, size_t max_entries);
 void frame_memo_free(struct frame_memo *m);
 
-/* A stack begins: answers of the one before are gone. NULL will do. */
+/* A stack begins: answers of the one before are gone, and its images' names may be. NULL will do. */
 void frame_memo_begin(struct frame_memo *m);
 
 /* A frame that is known by a number, and what else a decision depends on. The same `linkage_key` goes

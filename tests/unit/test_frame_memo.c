@@ -272,6 +272,42 @@ START_TEST(verdicts_are_the_same)
 }
 END_TEST
 
+/* Many names of images, at one place of memory one after another. */
+START_TEST(images_are_known_by_name)
+{
+    static const char TEXT[] = "owner=seven image=*7\nowner=other image=*\n";
+    struct rules *rules = NULL;
+    char key[KEY_NAME_MAX], image[16];
+    struct frame_decision room;
+    int found = 0;
+    ck_assert_int_eq(rules_new(TEXT, strlen(TEXT), &rules, NULL), ERR_OK);
+    struct frame_memo *memo = frame_memo_new(rules, 4000);
+    for (int i = 0; i < 9000; i++) {
+        const struct frame_place place = {.image = image};
+        const struct frame_question q = {.image = image};
+        snprintf(image, sizeof(image), "image%d", i % 3000);
+        frame_memo_begin(memo);
+        const struct frame_decision *d = frame_memo_placed(memo, rules, &place);
+        if (!d)
+            d = frame_decide(rules, memo, &place, &q, key, &room);
+        ck_assert(d != &room);
+        ck_assert_str_eq(d->owner, i % 10 == 7 ? "seven" : "other");
+        ck_assert_ptr_eq(frame_memo_placed(memo, rules, &place), d);
+    }
+    for (int i = 0; i < 300; i++) { /* few are found nearly always */
+        const struct frame_place place = {.image = image};
+        const struct frame_question q = {.image = image};
+        snprintf(image, sizeof(image), "few%d", i % 30);
+        frame_memo_begin(memo);
+        found += frame_memo_placed(memo, rules, &place) != NULL;
+        frame_decide(rules, memo, &place, &q, key, &room);
+    }
+    ck_assert_int_ge(found, 240);
+    frame_memo_free(memo);
+    rules_free(rules);
+}
+END_TEST
+
 /* What is said of a stack outlives what the memo has of it. */
 START_TEST(names_of_similar_stacks_are_kept)
 {
@@ -301,7 +337,7 @@ START_TEST(names_of_similar_stacks_are_kept)
 }
 END_TEST
 
-UNIT_MAIN("frame_memo", names_of_similar_stacks_are_kept, frames_are_found_by_number,
-          positions_that_no_rule_asked_for, it_forgets_between_stacks,
+UNIT_MAIN("frame_memo", images_are_known_by_name, names_of_similar_stacks_are_kept,
+          frames_are_found_by_number, positions_that_no_rule_asked_for, it_forgets_between_stacks,
           with_and_without_are_the_same, positions_that_a_rule_tells_apart,
           a_full_memo_starts_again, another_rule_set_is_not_answered_from_it, verdicts_are_the_same)
