@@ -38,6 +38,13 @@ enum err sqlite_heft_stack(struct sqlite_storage *s, int64_t stack_id, struct er
     return sql_run(&s->conn, SQL_STACK_HEFT, err, sql_int(stack_id));
 }
 
+enum err sqlite_heft_stacks(struct sqlite_storage *s, const struct sql_ids *stacks,
+                            struct error *err)
+{
+    struct sql_given given = {.list = *stacks};
+    return sqlite_write_ids(&s->conn, SQL_STACKS_HEFT_OF, &given, sql_null(), err);
+}
+
 enum err sqlite_heft_cluster(struct sqlite_storage *s, int64_t cluster_id, struct error *err)
 {
     return sql_run(&s->conn, SQL_STACKS_HEFT, err, sql_int(cluster_id));

@@ -14,10 +14,13 @@
 #ifndef STALLSYM_STORAGE_SQLITE_HEFT_H
 #define STALLSYM_STORAGE_SQLITE_HEFT_H
 
+#include "storage/sqlite_ranges.h"
 #include "storage/sqlite_read.h"
 
-/* After the weight of a stack changed without a later report; of all stacks of a cluster. */
+/* After the weight of a stack changed without a later report; of many; of all stacks of a cluster. */
 enum err sqlite_heft_stack(struct sqlite_storage *s, int64_t stack_id, struct error *err);
+enum err sqlite_heft_stacks(struct sqlite_storage *s, const struct sql_ids *stacks,
+                            struct error *err);
 enum err sqlite_heft_cluster(struct sqlite_storage *s, int64_t cluster_id, struct error *err);
 
 /* The heaviest stacks with reports of a cluster that has tables of its own, of equal ones the first. */

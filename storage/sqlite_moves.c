@@ -15,9 +15,9 @@ struct flow {
     int64_t stacks; /* with reports */
     struct figures figures;
     struct tally tally;
-    struct cube cube;       /* of what is in the roll-ups */
-    struct row_list rolled; /* ids of stacks that are */
-    struct row_list later;  /* struct rolled_report: their reports that are not */
+    struct cube cube;      /* of what is in the roll-ups */
+    size_t rolled;         /* stacks that are */
+    struct row_list later; /* struct rolled_report: their reports that are not */
 };
 
 struct move_place {
@@ -36,7 +36,6 @@ static void flow_init(struct flow *f, struct arena *arena)
 {
     f->first_ms = INT64_MAX;
     f->last_ms = INT64_MIN;
-    row_list_init(&f->rolled, sizeof(int64_t), arena);
     row_list_init(&f->later, sizeof(struct rolled_report), arena);
 }
 
@@ -52,6 +51,7 @@ void moves_init(struct moves *m, struct arena *arena)
     memset(m, 0, sizeof(*m));
     m->arena = arena;
     row_list_init(&m->stacks, sizeof(struct stack_move), arena);
+    row_list_init(&m->hefts, sizeof(int64_t), arena);
     fold_init(&m->leaves, arena);
     fold_init(&m->comes, arena);
 }
@@ -192,22 +192,11 @@ static enum err add_row(void *ctx, size_t at, const struct fold_row *row, struct
     return rc;
 }
 
-static void see(struct flow *f, const struct stack_move *stack)
-{
-    f->stacks++;
-    f->first_ms = stack->first_ms < f->first_ms ? stack->first_ms : f->first_ms;
-    f->last_ms = stack->last_ms > f->last_ms ? stack->last_ms : f->last_ms;
-}
-
 /* The stack's counters have its later reports, the cube does not. */
-static enum err add_later(struct flow *f, const struct row_list *later, int64_t stack_id,
-                          struct error *err)
+static enum err add_later(struct flow *f, const struct row_list *later, struct error *err)
 {
     const struct rolled_report *items = later->items;
-    int64_t *id = row_list_add(&f->rolled, err);
-    if (!id)
-        return ERR_NO_MEMORY;
-    *id = stack_id;
+    f->rolled++;
     for (size_t i = 0; i < later->count; i++) {
         struct rolled_report *kept = row_list_add(&f->later, err);
         struct cube_row less;
@@ -225,10 +214,34 @@ static enum err add_rolled(struct sqlite_storage *s, struct moves *m, const stru
 {
     struct row_list later;
     row_list_init(&later, sizeof(struct rolled_report), m->arena);
+    if (has_tables(w->to)) {
+        int64_t *heft = row_list_add(&m->hefts, err);
+        if (!heft)
+            return ERR_NO_MEMORY;
+        *heft = w->stack->stack_id;
+    }
     enum err rc = sqlite_rollup_later(s, &m->limits, w->stack->stack_id, &later, err);
     if (!rc && w->from)
-        rc = add_later(&w->from->out, &later, w->stack->stack_id, err);
-    return rc ? rc : add_later(&w->to->in, &later, w->stack->stack_id, err);
+        rc = add_later(&w->from->out, &later, err);
+    return rc ? rc : add_later(&w->to->in, &later, err);
+}
+
+static void see_in(struct flow *f, const struct stack_move *stack)
+{
+    f->stacks++;
+    f->first_ms = stack->first_ms < f->first_ms ? stack->first_ms : f->first_ms;
+    f->last_ms = stack->last_ms > f->last_ms ? stack->last_ms : f->last_ms;
+}
+
+static void see(struct sqlite_storage *s, const struct mover *w)
+{
+    const struct stack_move *m = w->stack;
+    if (w->from) {
+        see_in(&w->from->out, m);
+        sqlite_seen_left(s, m->from, m->stack_id, m->first_ms, m->last_ms);
+    }
+    see_in(&w->to->in, m);
+    sqlite_seen_stack(s, m->to, m->stack_id, m->first_ms, m->last_ms);
 }
 
 static enum err begin(struct sqlite_storage *s, struct moves *m, const struct stack_move *stack,
@@ -275,7 +288,7 @@ static enum err read_table(struct sqlite_storage *s, struct movers *all, struct 
         all->items[all->count] = &movers[i];
         all->ids[all->count++] = movers[i].stack->stack_id;
     }
-    const struct id_list stacks = {all->ids, all->count};
+    const struct sql_ids stacks = {all->ids, all->count};
     return sqlite_stack_rows(s, table, &stacks, add_row, all, err);
 }
 
@@ -313,11 +326,7 @@ static enum err gather(struct sqlite_storage *s, struct moves *m, struct error *
         const struct mover *w = &movers[i];
         if (!w->any)
             continue;
-        if (w->from)
-            see(&w->from->out, w->stack);
-        see(&w->to->in, w->stack);
-        sqlite_seen_stack(s, w->stack->to, w->stack->stack_id, w->stack->first_ms,
-                          w->stack->last_ms);
+        see(s, w);
         if (w->rolled)
             rc = add_rolled(s, m, w, err);
     }
@@ -352,7 +361,7 @@ static enum err write_totals(struct sqlite_storage *s, const struct move_place *
 static enum err write_cube(struct sqlite_storage *s, struct move_place *p, struct error *err)
 {
     struct rollup_place *r = &p->rollup;
-    if (!p->out.rolled.count && !p->in.rolled.count)
+    if (!p->out.rolled && !p->in.rolled)
         return ERR_OK;
     if (!cube_take(&r->cube, &p->out.cube) || !cube_merge(&r->cube, &p->in.cube))
         return no_memory(err);
@@ -397,16 +406,6 @@ static enum err write_tables(struct sqlite_storage *s, struct moves *m, struct e
     return rc;
 }
 
-/* Of clusters without tables hefts are made when they get them. */
-static enum err write_hefts(struct sqlite_storage *s, const struct move_place *p, struct error *err)
-{
-    const int64_t *ids = p->in.rolled.items;
-    enum err rc = ERR_OK;
-    for (size_t i = 0; i < p->in.rolled.count && has_tables(p) && !rc; i++)
-        rc = sqlite_heft_stack(s, ids[i], err);
-    return rc;
-}
-
 enum err moves_write(struct sqlite_storage *s, struct moves *m, struct error *err)
 {
     enum err rc = m->stacks.count ? gather(s, m, err) : ERR_OK;
@@ -419,14 +418,14 @@ enum err moves_write(struct sqlite_storage *s, struct moves *m, struct error *er
         rc = write_totals(s, p, err);
         if (!rc)
             rc = write_cube(s, p, err);
-        if (!rc)
-            rc = write_hefts(s, p, err);
     }
+    if (!rc)
+        rc = sqlite_heft_stacks(s, &(struct sql_ids){m->hefts.items, m->hefts.count}, err);
     if (!rc)
         rc = write_tables(s, m, err);
     for (const struct move_place *p = m->first_place; p && !rc; p = p->next) {
         const int64_t stacks = p->rollup.stacks + p->in.stacks - p->out.stacks;
-        if (p->in.rolled.count && !p->rollup.rolled && stacks > (int64_t)s->rollup_stacks)
+        if (p->in.rolled && !p->rollup.rolled && stacks > (int64_t)s->rollup_stacks)
             rc = sqlite_rollup_grown(s, p->rollup.cluster_id, err);
     }
     return rc;

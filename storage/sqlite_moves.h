@@ -30,6 +30,7 @@ struct move_pair;
 struct moves {
     struct arena *arena;
     struct row_list stacks; /* struct stack_move */
+    struct row_list hefts;  /* ids of stacks that come to clusters with tables: others need none */
     struct move_place *place_slots[MOVE_SLOTS];
     struct move_place *first_place, *last_place; /* in order of arrival */
     struct move_pair *pair_slots[MOVE_SLOTS];

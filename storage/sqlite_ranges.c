@@ -4,7 +4,7 @@
 
 #define GAP_MAX 4 /* of ids in one range */
 
-static size_t range_end(const struct id_list *list, size_t at)
+static size_t range_end(const struct sql_ids *list, size_t at)
 {
     size_t end = at + 1;
     while (end < list->count && list->ids[end] - list->ids[end - 1] <= GAP_MAX)
@@ -30,7 +30,7 @@ static enum err visit_row(void *ctx, sqlite3_stmt *st, struct error *err)
     return r->ids[r->at] == id ? r->visit(r->ctx, r->at, st, err) : ERR_OK;
 }
 
-enum err sqlite_read_ids(struct sql_conn *c, enum sql_query q, const struct id_list *ids,
+enum err sqlite_read_ids(struct sql_conn *c, enum sql_query q, const struct sql_ids *ids,
                          id_visit *visit, void *ctx, struct error *err)
 {
     enum err rc = ERR_OK;
@@ -106,7 +106,7 @@ static void given_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 enum err sqlite_write_ids(struct sql_conn *c, enum sql_query q, struct sql_given *given,
                           struct sql_value third, struct error *err)
 {
-    const struct id_list *list = &given->list;
+    const struct sql_ids *list = &given->list;
     enum err rc = ERR_OK;
     c->given = given;
     for (size_t at = 0, end; at < list->count && !rc; at = end) {

@@ -16,7 +16,7 @@
 
 #include "storage/sqlite_stmt.h"
 
-struct id_list {
+struct sql_ids {
     const int64_t *ids;
     size_t count;
 };
@@ -24,11 +24,11 @@ struct id_list {
 /* The row of ids[at] that the statement is at; an error ends the rows. */
 typedef enum err id_visit(void *ctx, size_t at, sqlite3_stmt *st, struct error *err);
 /* Rows in order of ids of a query with two parameters, first and last id; its first column is the id. */
-enum err sqlite_read_ids(struct sql_conn *c, enum sql_query q, const struct id_list *ids,
+enum err sqlite_read_ids(struct sql_conn *c, enum sql_query q, const struct sql_ids *ids,
                          id_visit *visit, void *ctx, struct error *err);
 
 struct sql_given {
-    struct id_list list;
+    struct sql_ids list;
     const struct sql_value *values; /* `width` of each id */
     size_t width;
     size_t at; /* that was asked for last */

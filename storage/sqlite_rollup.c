@@ -144,7 +144,7 @@ static enum err fill_tables(struct sqlite_storage *s, int64_t cluster_id, struct
     enum err rc =
         sqlite_row_array(&s->conn, sql_start(&s->conn, SQL_STACKS_SEEN, err, sql_int(cluster_id)),
                          sqlite_fill_int, &s->scratch, &ids, &count, err);
-    const struct id_list stacks = {ids, count};
+    const struct sql_ids stacks = {ids, count};
     for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]) && !rc; t++)
         rc = sqlite_stack_rows(s, tables[t], &stacks, fill_row, &f, err);
     if (!rc)

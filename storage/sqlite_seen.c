@@ -148,6 +148,51 @@ void sqlite_seen_stack(struct sqlite_storage *s, int64_t cluster_id, int64_t sta
     }
 }
 
+/* The first one that is not before `key`. */
+static size_t place_in(const struct seen_list *list, int64_t key)
+{
+    size_t low = list->at;
+    size_t high = list->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (list->items[middle].key < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The shorter side moves up. */
+static void take_out(struct seen_list *list, size_t i)
+{
+    struct seen_item *items = list->items;
+    if (i - list->at < list->count - i) {
+        memmove(items + list->at + 1, items + list->at, (i - list->at) * sizeof(*items));
+        list->at++;
+    } else {
+        list->count--;
+        memmove(items + i, items + i + 1, (list->count - i) * sizeof(*items));
+    }
+}
+
+void sqlite_seen_left(struct sqlite_storage *s, int64_t cluster_id, int64_t stack_id,
+                      int64_t first_ms, int64_t last_ms)
+{
+    const int64_t keys[SEEN_ENDS] = {key_of(first_ms, SEEN_FIRST), key_of(last_ms, SEEN_LAST)};
+    for (int end = 0; end < SEEN_ENDS; end++) {
+        struct seen_list *list = *slot_of(s, (enum seen_end)end, cluster_id);
+        if (!list || list->cluster_id != cluster_id)
+            continue;
+        size_t i = place_in(list, keys[end]);
+        while (i < list->count && list->items[i].key == keys[end] &&
+               list->items[i].stack_id != stack_id)
+            i++;
+        if (i < list->count && list->items[i].key == keys[end])
+            take_out(list, i);
+    }
+}
+
 void sqlite_seen_reports(struct sqlite_storage *s, int64_t cluster_id, int64_t first_ms,
                          int64_t last_ms)
 {

@@ -7,8 +7,9 @@
  * look therefore remembers the SEEN_ITEMS earliest (latest) stacks, and the next ones are taken from
  * there as long as they still are where they were.
  *
- * Invariants: what is remembered is checked against the stack's row before it is answered. A stack
- * that comes to the cluster is told by sqlite_seen_stack(). Of reports that come to its stacks
+ * Invariants: what is remembered is checked against the stack's row before it is answered; to be told of
+ * stacks that leave (sqlite_seen_left()) saves the looks at their rows. A stack that comes to the
+ * cluster is told by sqlite_seen_stack(). Of reports that come to its stacks
  * (sqlite_seen_reports()) no stack is told: nothing behind them is answered without another look.
  * Any other change of stacks, and whatever is rolled back, is followed by sqlite_seen_forget().
  *
@@ -28,6 +29,9 @@ enum err sqlite_seen_last(struct sqlite_storage *s, int64_t cluster_id, int64_t 
 /* A stack with reports has come. */
 void sqlite_seen_stack(struct sqlite_storage *s, int64_t cluster_id, int64_t stack_id,
                        int64_t first_ms, int64_t last_ms);
+/* A stack with reports, that was seen first and last at these times, has left. */
+void sqlite_seen_left(struct sqlite_storage *s, int64_t cluster_id, int64_t stack_id,
+                      int64_t first_ms, int64_t last_ms);
 /* Reports have come, the first and the last of them of these times. */
 void sqlite_seen_reports(struct sqlite_storage *s, int64_t cluster_id, int64_t first_ms,
                          int64_t last_ms);

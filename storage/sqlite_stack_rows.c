@@ -32,7 +32,7 @@ static enum err visit_row(void *ctx, size_t at, sqlite3_stmt *st, struct error *
 }
 
 enum err sqlite_stack_rows(struct sqlite_storage *s, enum fold_table table,
-                           const struct id_list *stacks, stack_row_visit *visit, void *ctx,
+                           const struct sql_ids *stacks, stack_row_visit *visit, void *ctx,
                            struct error *err)
 {
     static const enum sql_query queries[] = {[FOLD_COUNTERS] = SQL_STACK_COUNTERS,

@@ -18,7 +18,7 @@ typedef enum err stack_row_visit(void *ctx, size_t at, const struct fold_row *ro
 
 /* `table`: FOLD_COUNTERS, FOLD_DEVICES or FOLD_PAGES. An error of a visit ends the rows. */
 enum err sqlite_stack_rows(struct sqlite_storage *s, enum fold_table table,
-                           const struct id_list *stacks, stack_row_visit *visit, void *ctx,
+                           const struct sql_ids *stacks, stack_row_visit *visit, void *ctx,
                            struct error *err);
 
 #endif

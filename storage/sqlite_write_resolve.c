@@ -98,7 +98,7 @@ static enum err fill_facts(void *ctx, size_t at, sqlite3_stmt *st, struct error 
 }
 
 /* `ret`: zeroed, as many as there are ids. */
-static enum err read_facts(struct sqlite_storage *s, const struct id_list *ids,
+static enum err read_facts(struct sqlite_storage *s, const struct sql_ids *ids,
                            struct stack_facts *ret, struct error *err)
 {
     struct facts_reading reading = {&s->scratch, ret};
@@ -396,7 +396,7 @@ static enum err resolve_ascending(struct sqlite_storage *s, struct op_resolution
         return error_set(err, ERR_NO_MEMORY, "no memory for resolutions");
     for (size_t i = 0; i < count; i++)
         ids[i] = (int64_t)items[i].stack_id;
-    const struct id_list list = {ids, count};
+    const struct sql_ids list = {ids, count};
     enum err rc = writes_init(&writes, &s->scratch, count, err);
     if (!rc)
         rc = read_facts(s, &list, facts, err);
@@ -442,7 +442,7 @@ static enum err rekey(struct sqlite_storage *s, struct op_rekey *o, struct op_re
                       struct op_state *state, struct error *err)
 {
     const int64_t id = (int64_t)r->stack_id;
-    const struct id_list list = {&id, 1};
+    const struct sql_ids list = {&id, 1};
     struct stack_facts facts = {.there = false};
     struct cluster_found cluster;
     bool answerable = false;

@@ -18,6 +18,10 @@ FROM reports r WHERE r.stack_id = ?2 AND r.id > ?1;
 -- name: stack_heft
 UPDATE stacks SET heft = stack_heft(weighted) WHERE id = ?1 AND heft <> stack_heft(weighted);
 
+-- name: stacks_heft_of
+UPDATE stacks SET heft = stack_heft(weighted)
+WHERE id BETWEEN ?1 AND ?2 AND given(id, 0) AND heft <> stack_heft(weighted);
+
 -- name: stacks_heft
 UPDATE stacks SET heft = stack_heft(weighted)
 WHERE cluster_id = ?1 AND heft <> stack_heft(weighted);

@@ -41,7 +41,7 @@ static struct sqlite_storage *begin(struct suite *suite)
 }
 
 static const int64_t some[] = {1, 2, 3, 5, 9, 10, 40, 1000};
-static const struct id_list list = {some, sizeof(some) / sizeof(some[0])};
+static const struct sql_ids list = {some, sizeof(some) / sizeof(some[0])};
 
 static int runs(const struct sqlite_storage *s, enum sql_query q)
 {
@@ -73,7 +73,7 @@ START_TEST(rows_of_ids_and_no_others)
 {
     struct suite suite;
     struct sqlite_storage *s = begin(&suite);
-    const struct id_list none = {some, 0};
+    const struct sql_ids none = {some, 0};
     size_t n = 0;
     int64_t last = 0;
     ck_assert_int_eq(sqlite_read_ids(&s->conn, SQL_STACKS_FACTS, &none, count, &n, &err), ERR_OK);

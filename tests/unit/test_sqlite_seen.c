@@ -146,6 +146,38 @@ START_TEST(what_is_not_told_is_forgotten)
 }
 END_TEST
 
+/* Two stacks of one time; one that is not the first; one that is in no list. */
+START_TEST(stacks_that_leave_are_not_looked_at)
+{
+    static const int64_t leave_in[] = {1, 2, 50, 51, 3, 3000, 52, 4};
+    struct suite suite;
+    suite_open(&suite, "sqlite");
+    struct sqlite_storage *s = sqlite_of(suite.storage);
+    fill(s);
+    run_sql(s, "UPDATE stacks SET count = 1, first_seen_ms = (id + 1) / 2 * 2, "
+               "last_seen_ms = 9000 - (id + 1) / 2 * 2");
+    check(s);
+    const int rows = sqlite3_stmt_status(s->conn.stmts[SQL_STACKS_SEEN], SQLITE_STMTSTATUS_RUN, 0);
+    for (size_t i = 0; i < sizeof(leave_in) / sizeof(leave_in[0]); i++) {
+        char sql[80];
+        const int64_t ms = (leave_in[i] + 1) / 2 * 2;
+        snprintf(sql, sizeof(sql), "UPDATE stacks SET cluster_id = 78 WHERE id = %lld",
+                 (long long)leave_in[i]);
+        run_sql(s, sql);
+        sqlite_seen_left(s, CLUSTER, leave_in[i], ms, 9000 - ms);
+        sqlite_seen_left(s, CLUSTER + SEEN_LISTS, leave_in[i], ms, 9000 - ms);
+        (void)sqlite3_stmt_status(s->conn.stmts[SQL_STACK_SEEN], SQLITE_STMTSTATUS_RUN, 1);
+        check(s);
+        /* The stack that is the answer, for each end, and no other. */
+        ck_assert_int_eq(
+            sqlite3_stmt_status(s->conn.stmts[SQL_STACK_SEEN], SQLITE_STMTSTATUS_RUN, 0), 2);
+    }
+    ck_assert_int_eq(sqlite3_stmt_status(s->conn.stmts[SQL_STACKS_SEEN], SQLITE_STMTSTATUS_RUN, 0),
+                     rows);
+    suite_close(&suite);
+}
+END_TEST
+
 /* A list that is full has to forget one for it; what reports have hidden stays hidden. */
 START_TEST(a_stack_that_comes_uncovers_nothing)
 {
@@ -170,4 +202,4 @@ START_TEST(a_stack_that_comes_uncovers_nothing)
 END_TEST
 
 UNIT_MAIN("sqlite_seen", answers_are_those_of_the_stacks, what_is_not_told_is_forgotten,
-          a_stack_that_comes_uncovers_nothing)
+          stacks_that_leave_are_not_looked_at, a_stack_that_comes_uncovers_nothing)
