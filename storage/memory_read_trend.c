@@ -107,7 +107,7 @@ enum err mem_read_totals(struct storage_reader *r, const struct read_filter *f,
                          struct totals_row *ret, struct error *err)
 {
     const struct mem_state *s = mem_read_state(r);
-    const enum read_source source = read_plan_source(f, BY_NONE, BY_NONE);
+    const enum read_source source = read_plan_clusters(f);
     const struct read_filter of_usage = mem_usage_filter(f);
     struct figures figures = {0};
     bool ok = true;

@@ -61,7 +61,8 @@ enum err read_trend(struct storage_reader *r, const struct read_filter *f,
                     struct error *err);
 
 /* All that the filter leaves, and the use of the app beside it. Category, state and text, which
- * speak of clusters, are not looked at: what a cluster's share is of. */
+ * speak of clusters, are not looked at: what a cluster's share is of, so from the same source as its
+ * figures (read_plan_clusters). */
 struct totals_row {
     struct duration_figures figures;
     struct usage_figures usage;

@@ -161,8 +161,8 @@ enum err sqlite_read_totals(struct storage_reader *base, const struct read_filte
     struct sqlite_reader *r = sqlite_reader_of(base);
     struct figures figures = {0}, used = {0};
     const enum usage_source usage = read_plan_usage(f, BY_NONE, BY_NONE);
-    enum err rc = sqlite_scan_figures(r, read_plan_source(f, BY_NONE, BY_NONE), FIGURES_APPS, f,
-                                      add_figures, &figures, err);
+    enum err rc =
+        sqlite_scan_figures(r, read_plan_clusters(f), FIGURES_APPS, f, add_figures, &figures, err);
     if (!rc && usage != USAGE_UNKNOWN)
         rc = sqlite_scan_usage(r, usage, f, add_figures, &used, err);
     if (!rc) {

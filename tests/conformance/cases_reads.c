@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "storage/read_apps.h"
 #include "storage/read_compare.h"
+#include "storage/read_trend.h"
 #include "tests/conformance/suite.h"
 
 #define DAY ((int64_t)86400000)
@@ -410,6 +411,25 @@ static bool expire(struct suite *s, int64_t reports_before, int64_t ids_before, 
     return more;
 }
 
+/* What a list of clusters has of a device goes with its reports, and what its shares are of with it. */
+static void shares_are_of_what_is_listed(struct suite *s, const struct report_row *only)
+{
+    struct error err = {0};
+    struct read_filter f;
+    struct cluster_row *rows;
+    struct totals_row t;
+    const char *next;
+    size_t n;
+    read_filter_init(&f);
+    f.device = only ? only->device : "iPhone14,7";
+    ck_assert_int_eq(
+        read_clusters(s->reader, &f, SORT_COUNT, 10, NULL, &s->arena, &rows, &n, &next, &err),
+        ERR_OK);
+    ck_assert_uint_eq(n, only ? 1 : 0);
+    ck_assert_int_eq(read_totals(s->reader, &f, &t, &err), ERR_OK);
+    ck_assert_uint_eq(t.figures.count, only ? rows[0].figures.count : 0);
+}
+
 void suite_expiry_keeps_the_counters(struct suite *s)
 {
     struct error err = {0};
@@ -435,6 +455,7 @@ void suite_expiry_keeps_the_counters(struct suite *s)
     ck_assert_uint_eq(n, 4);
     split(s, c.id, NULL, BY_DEVICE, BY_PAGE, &n, &scope);
     ck_assert_uint_eq(n, 0);
+    shares_are_of_what_is_listed(s, NULL);
     ck_assert_int_eq(read_stats(s->reader, NULL, &stats, &err), ERR_OK);
     ck_assert_uint_eq(stats.reports, 25);
     ck_assert_uint_eq(stats.clusters, 4);
@@ -451,6 +472,7 @@ void suite_expiry_keeps_the_counters(struct suite *s)
     /* Reports may live longer than the retry window, and are found as long as they do. */
     ck_assert(!expire(s, SUITE_NOW - 10 * DAY, SUITE_NOW + 30 * DAY, 1000));
     ck_assert_int_eq(read_report(s->reader, NULL, "r03", &s->arena, &r, &err), ERR_OK);
+    shares_are_of_what_is_listed(s, &r);
     /* And ids longer than reports. */
     ck_assert(!expire(s, SUITE_NOW + 30 * DAY, SUITE_NOW - 10 * DAY, 1000));
     ck_assert_int_eq(read_report(s->reader, NULL, "r03", &s->arena, &r, &err), ERR_NOT_FOUND);
