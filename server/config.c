@@ -165,10 +165,27 @@ static void format_number(const struct config_key *key, uint64_t v, char *out, s
         snprintf(out, size, "%" PRIu64, v);
 }
 
+/* What is wrong with a value that is written as other kinds of files want it; NULL: nothing. A text taken
+ * as it stands would be a folder with quotes or a comment in its name. */
+static const char *other_syntax(const char *value)
+{
+    size_t n = strlen(value);
+    if (n >= 2 && (*value == '"' || *value == '\'') && value[n - 1] == *value)
+        return "a value is written without quotes";
+    if (strstr(value, " #") || strstr(value, "\t#"))
+        return "a comment has a line of its own";
+    return NULL;
+}
+
 /* Writes what is wrong with a value of this kind. */
 static void explain(const struct config_key *key, const char *value, char *out, size_t size)
 {
     char low[32], high[32];
+    const char *why = other_syntax(value);
+    if (why) {
+        snprintf(out, size, "%s", why);
+        return;
+    }
     switch (key->type) {
     case CONFIG_NUMBER:
     case CONFIG_SIZE:
@@ -184,7 +201,7 @@ static void explain(const struct config_key *key, const char *value, char *out, 
         snprintf(out, size, "one of \"%s\" is wanted", key->choices);
         break;
     case CONFIG_TEXT: {
-        const char *why = key->check && strlen(value) <= VALUE_MAX ? key->check(value) : NULL;
+        why = key->check && strlen(value) <= VALUE_MAX ? key->check(value) : NULL;
         if (why)
             snprintf(out, size, "%s", why);
         else
@@ -212,7 +229,7 @@ static bool set_value(struct config *c, const struct config_key *key, const char
     case CONFIG_CHOICE:
     case CONFIG_TEXT: {
         if (strlen(value) > VALUE_MAX || (key->choices && !is_choice(key->choices, value)) ||
-            (key->check && key->check(value)))
+            (key->type == CONFIG_TEXT && other_syntax(value)) || (key->check && key->check(value)))
             return false;
         char *copy = strdup(value);
         if (!copy)

@@ -236,6 +236,30 @@ START_TEST(texts_of_a_form_are_refused_with_their_line)
 }
 END_TEST
 
+START_TEST(quotes_and_comments_are_no_part_of_a_value)
+{
+    static const char *const wanted[] = {
+        ":2: [http] port = \"80\": a value is written without quotes",
+        ":3: [http] threads = 2 # cores: a comment has a line of its own",
+        ":4: [http] address = '::1': a value is written without quotes",
+        ":6: [storage] dir = \"/data\": a value is written without quotes",
+        ":8: [backup] dir = /backups\t# nightly: a comment has a line of its own",
+        NULL};
+    struct config c;
+    struct error err;
+    char *const env[] = {(char *)"STALLSYM_STORAGE_DIR='/data'", NULL};
+    refuses("[http]\nport = \"80\"\nthreads = 2 # cores\naddress = '::1'\n[storage]\n"
+            "dir = \"/data\"\n[backup]\ndir = /backups\t# nightly\n",
+            wanted);
+    ck_assert_int_eq(config_load(NULL, env, &c, NULL, &err), ERR_INVALID);
+    const char *path = file_with("[storage]\ndir = /a#b/\"c\"\n");
+    ck_assert_msg(config_load(path, NULL, &c, NULL, &err) == ERR_OK, "%s", err.text);
+    ck_assert_str_eq(c.storage.dir, "/a#b/\"c\"");
+    config_done(&c);
+    unlink(path);
+}
+END_TEST
+
 START_TEST(forms_of_texts)
 {
     static const struct {
@@ -374,5 +398,6 @@ UNIT_MAIN("config", defaults_are_inside_their_bounds, ingest_defaults_are_the_li
           conf_names_every_key_with_its_default, conf_changes_nothing, reads_what_is_set,
           printed_it_loads_to_the_same, names_every_mistake_with_its_line,
           unknown_names_are_told_what_was_meant, texts_of_a_form_are_refused_with_their_line,
-          forms_of_texts, bounds_are_inclusive, values_that_contradict_each_other,
-          environment_overrides, misspelt_variables_are_seen, files_that_cannot_be_read)
+          quotes_and_comments_are_no_part_of_a_value, forms_of_texts, bounds_are_inclusive,
+          values_that_contradict_each_other, environment_overrides, misspelt_variables_are_seen,
+          files_that_cannot_be_read)
