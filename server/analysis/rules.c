@@ -328,9 +328,11 @@ static enum err read_head_word(struct reader *r, bool *colon)
         r->rule->named = strcmp(text, "yes") == 0 ? TRI_YES : TRI_NO;
         return ERR_OK;
     }
-    return error_set(r->err, ERR_INVALID,
-                     value ? "line %u: unknown matcher `%s=`" : "line %u: unknown action `%s`",
-                     r->line, word);
+    return error_set(
+        r->err, ERR_INVALID,
+        value ? "line %u: unknown matcher `%s=`"
+              : "line %u: unknown action `%s` (patterns of functions stand after a colon)",
+        r->line, word);
 }
 
 static enum err read_functions(struct reader *r)

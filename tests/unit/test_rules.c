@@ -234,7 +234,8 @@ static const struct {
     const char *text;
     const char *error;
 } BAD[] = {
-    {"drp: a", "line 1: unknown action `drp`"},
+    {"drp: a", "line 1: unknown action `drp` (patterns of functions stand after a colon)"},
+    {"vendor Kit*", "line 1: unknown action `Kit*` (patterns of functions stand after a colon)"},
     {"\n\n# c\ndrop: a\nkeep drop: b", "line 5: `drop` contradicts what stands before it"},
     {"drop img=Shop: a", "line 1: unknown matcher `img=`"},
     {"drop", "line 1: this rule would meet every frame; give it a matcher"},
