@@ -169,7 +169,7 @@ static enum err write_index(struct index_run *r, const struct object *o, struct 
     slice->hidden = counts->hidden;
     if (!*warning)
         snprintf(warning, warning_size, "%s", counts->warning);
-    if (counts->functions == 0 && !*warning)
+    if (counts->functions == 0 && counts->nameless > 0 && !*warning)
         snprintf(warning, warning_size,
                  "no symbol table: its %" PRIu64 " functions have no names; addresses are placed, "
                  "not named",
