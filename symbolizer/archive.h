@@ -43,6 +43,11 @@ struct archive_visitor {
 /* True when the first bytes are an archive or compressed stream this module reads, or an object. */
 bool archive_recognize(const void *head, size_t len);
 
+/* What to say of an upload that is not. */
+#define ARCHIVE_NOT_RECOGNIZED                                                                     \
+    "this is no archive and no object file that is read here: a zip or tar.gz with dSYMs in it, "  \
+    "or one Mach-O or ELF file, is wanted"
+
 struct archive_counts {
     size_t objects; /* members that were handed over as objects (0 is no error here) */
     size_t wanted;  /* other members that were handed over */

@@ -365,7 +365,7 @@ static void looked_at_head(struct http_request *r, enum err rc, const struct err
         return;
     }
     if (!archive_recognize(p->head, p->head_len)) {
-        http_problem(r, 400, "this is no archive and no object file that is read here");
+        http_problem(r, 400, ARCHIVE_NOT_RECOGNIZED);
         drop(p);
         return;
     }

@@ -122,9 +122,7 @@ static enum err look_at_head(struct upload_part *p, struct error *err)
         return ERR_OK;
     if (symbol_map_recognize(p->head, p->head_len))
         return error_set(err, ERR_FORMAT, "%s", SYMBOL_MAP_ALONE);
-    return error_set(err, ERR_FORMAT,
-                     p->head_len ? "this is no archive and no object file that is read here"
-                                 : "the upload is empty");
+    return error_set(err, ERR_FORMAT, p->head_len ? ARCHIVE_NOT_RECOGNIZED : "the upload is empty");
 }
 
 static enum err end_part(struct upload *u, struct error *err)

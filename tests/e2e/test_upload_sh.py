@@ -85,7 +85,7 @@ def one_shell(shell):
         run(shell, script, ['--require-all', empty], env, 5, 'no dSYMs found')
         junk = folder / 'junk'
         junk.write_text('this is no symbol file')
-        run(shell, script, [junk, shop], env, 1, 'junk: refused: this is no archive', '1 failed')
+        run(shell, script, [junk, shop], env, 1, 'junk: refused: this is no archive', 'tar.gz with dSYMs in it', '1 failed')
         run(shell, script, ['--require-all', junk], env, 5)
         # Only the server can tell that this one is cut off.
         cut = folder / 'Cut.dSYM'
