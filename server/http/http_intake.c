@@ -94,7 +94,7 @@ static bool find_route(struct http_request *r, const struct http_head *head)
     if (rc == ERR_OK)
         return true;
     if (rc == ERR_NOT_FOUND) {
-        http_problem(r, 404, "no such resource");
+        http_problem(r, 404, "no such resource; /openapi.json names those there are");
         return false;
     }
     struct buf allow;

@@ -113,6 +113,7 @@ def targets(d):
             ('/v1/breakdown?by=version,version', 400), ('/v1/breakdown?by=a,b,c', 400),
             ('/v1/symbols/x', 400), ('/v1/symbols/uploads/x', 404), ('/v1/symbols/check', 405)):
         refused(d.request('GET', path), status)
+    assert '/openapi.json' in d.request('GET', '/').json['detail']
     first = d.get('/v1/clusters?limit=1&sort=p90')['next_cursor']
     for path in ('/v1/clusters?sort=count&cursor=', '/v1/symbols/missing?cursor='):
         refused(d.request('GET', path + first), 400)
