@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BLOCK_BYTES 16384
@@ -26,9 +27,15 @@ enum err file_read(const char *path, struct buf *out, struct error *err)
     char block[BLOCK_BYTES];
     enum err rc = ERR_OK;
     ssize_t n = 1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return error_errno(err, errno, "cannot open %s", path);
+    struct stat st;
+    const size_t before = out->len;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* would wait for a pipe's writer */
+    if (fd < 0 || fstat(fd, &st) || fcntl(fd, F_SETFL, 0)) {
+        rc = error_errno(err, errno, "cannot open %s", path);
+        if (fd >= 0)
+            close(fd);
+        return rc;
+    }
     while (rc == ERR_OK && n != 0) {
         n = read(fd, block, sizeof(block));
         if (n < 0 && errno != EINTR)
@@ -39,5 +46,7 @@ enum err file_read(const char *path, struct buf *out, struct error *err)
                      : error_set(err, ERR_NO_MEMORY, "no memory to read %s", path);
     }
     close(fd);
+    if (rc == ERR_OK && S_ISFIFO(st.st_mode) && out->len == before)
+        rc = error_set(err, ERR_IO, "nobody writes to %s, which is a pipe", path);
     return rc;
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/support/files.h"
@@ -36,6 +37,31 @@ START_TEST(reads_all_up_to_the_cap)
 }
 END_TEST
 
+/* Who reloads must not hang, and signals with him: a pipe in the place of a file. */
+START_TEST(a_pipe_is_read_if_somebody_writes)
+{
+    char folder[64], path[128];
+    struct buf b;
+    struct error err;
+    int ends[2];
+    scratch_make(folder, sizeof(folder));
+    snprintf(path, sizeof(path), "%s/f", folder);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    buf_init(&b, 100);
+    ck_assert_int_eq(file_read(path, &b, &err), ERR_IO);
+    ck_assert_ptr_nonnull(strstr(err.text, "nobody writes to "));
+    scratch_remove(folder);
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(write(ends[1], "rules", 5), 5);
+    close(ends[1]);
+    snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
+    ck_assert_int_eq(file_read(path, &b, &err), ERR_OK);
+    ck_assert_uint_eq(b.len, 5);
+    close(ends[0]);
+    buf_done(&b);
+}
+END_TEST
+
 /* A pipe takes less than is given at a time. */
 START_TEST(writes_all_or_says_why)
 {
@@ -59,4 +85,5 @@ START_TEST(writes_all_or_says_why)
 }
 END_TEST
 
-UNIT_MAIN("file", reads_all_up_to_the_cap, writes_all_or_says_why)
+UNIT_MAIN("file", reads_all_up_to_the_cap, a_pipe_is_read_if_somebody_writes,
+          writes_all_or_says_why)
