@@ -6,8 +6,7 @@
  * first: reports and symbol files give the same clusters in whatever order they arrive.
  *
  * The order: a function before none, the shorter before the longer (the function before "closure #1
- * in" it), then by bytes: function, file, image, title, category, owner. `cluster_renew` in
- * queries.sql is the same order in SQL.
+ * in" it), then by bytes: function, file, image, title, category, owner.
  *
  * Threads: any. Memory: borrows.
  */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "storage/cluster_face.h"
 #include "storage/sqlite_life.h"
 #include "storage/sqlite_seen.h"
 
@@ -55,30 +56,66 @@ static enum err insert_cluster(struct sqlite_storage *s, int64_t app_id,
     return rc;
 }
 
+static const char *column_text(sqlite3_stmt *st, int column)
+{
+    return (const char *)sqlite3_column_text(st, column);
+}
+
+/* What there is of the key: *ret_id 0, nothing. *ret_renew: it shows what the resolution says from now
+ * on. The same key under other rules: title and verdict are those of the rules of now. Under the same
+ * rules the face that comes first. A part that was merged into the cluster lends it its face until the
+ * cluster has a stack of its own. */
+static enum err look_up(struct sqlite_storage *s, sqlite3_stmt *st, const struct op_resolution *r,
+                        const struct cluster_birth *birth, bool merged, int64_t *ret_id,
+                        bool *ret_renew, struct error *err)
+{
+    bool row = false;
+    enum err rc = st ? sql_step(&s->conn, st, &row, err) : err->code;
+    *ret_id = 0;
+    if (rc || !row)
+        return rc;
+    const struct cluster_face theirs = {.function = r->function,
+                                        .file = r->file,
+                                        .image = r->image,
+                                        .title = r->title,
+                                        .category = r->category,
+                                        .owner = r->owner};
+    const struct cluster_face ours = {.function = column_text(st, 3),
+                                      .file = column_text(st, 4),
+                                      .image = column_text(st, 5),
+                                      .title = column_text(st, 6),
+                                      .category = column_text(st, 7),
+                                      .owner = column_text(st, 8)};
+    const bool borrowed = sqlite3_column_int(st, 2);
+    *ret_id = sqlite3_column_int64(st, 0);
+    *ret_renew = !text_same(column_text(st, 1), birth->rules_version) || (borrowed && !merged) ||
+                 (borrowed == merged && cluster_face_order(&theirs, &ours) < 0);
+    sql_end(st);
+    return ERR_OK;
+}
+
 static enum err find_cluster(struct sqlite_storage *s, int64_t app_id,
                              const struct op_resolution *r, const struct cluster_birth *birth,
                              struct cluster_found *ret, struct error *err)
 {
-    const char *rules_version = birth->rules_version;
     int64_t id = 0;
+    bool renew = false;
     uint8_t root[PART_KEY_SIZE];
     enum err rc = sqlite_key_root(s, app_id, r->key, root, err);
-    if (!rc)
-        rc = sql_get(&s->conn, SQL_CLUSTER_FIND, 0, &id, err, sql_int(app_id),
-                     sql_blob(root, sizeof(root)));
     if (rc)
         return rc;
     const bool merged = memcmp(root, r->key, sizeof(root)) != 0;
-    /* The same key under other rules: title and verdict are those of the rules of now. Under the
-     * same rules the face that comes first, see cluster_face.h. A part that was merged into the
-     * cluster lends it its face until the cluster has a stack of its own. */
-    if (id)
-        rc = sql_run(&s->conn, SQL_CLUSTER_RENEW, err, sql_int(id), sql_text(rules_version),
+    rc = look_up(
+        s,
+        sql_start(&s->conn, SQL_CLUSTER_FACE, err, sql_int(app_id), sql_blob(root, sizeof(root))),
+        r, birth, merged, &id, &renew, err);
+    if (!rc && renew)
+        rc = sql_run(&s->conn, SQL_CLUSTER_RENEW, err, sql_int(id), sql_text(birth->rules_version),
                      sql_int(r->cluster_kind), sql_int(r->provisional), sql_int(r->hidden),
                      sql_text(r->title), sql_text(r->key_text), sql_text(r->function),
                      sql_text(r->file), sql_text(r->image), sql_text(r->category),
                      sql_text(r->owner), sql_int(merged));
-    else
+    if (!rc && !id)
         rc = insert_cluster(s, app_id, root, r, birth, &id, err);
     if (!rc)
         *ret = (struct cluster_found){id, merged};

@@ -366,6 +366,11 @@ WHERE id BETWEEN ?1 AND ?2 AND given(id, 0);
 -- name: cluster_find
 SELECT id FROM clusters WHERE app_id = ?1 AND key = ?2;
 
+-- What it shows, see storage/cluster_face.h.
+-- name: cluster_face
+SELECT id, rules_version, borrowed, function, file, image, title, category, owner
+FROM clusters WHERE app_id = ?1 AND key = ?2;
+
 -- name: cluster_insert
 INSERT INTO clusters (app_id, key, kind, provisional, hidden, title, key_text, function, file,
     image, category, owner, rules_version, borrowed, id, created_ms, origin_id)
@@ -377,16 +382,10 @@ INSERT INTO cluster_totals (cluster_id, count, weighted, stall_ms, first_seen_ms
 VALUES (?1, 0, 0, 0, 9223372036854775807, -9223372036854775808, x'');
 
 -- name: cluster_renew
--- Of what the stacks of a key say the first in order is shown (storage/cluster_face.h), whichever
--- stack came first.
 UPDATE clusters
 SET rules_version = ?2, kind = ?3, provisional = ?4, hidden = ?5, title = ?6, key_text = ?7,
     function = ?8, file = ?9, image = ?10, category = ?11, owner = ?12, borrowed = ?13
-WHERE id = ?1 AND (rules_version <> ?2 OR borrowed > ?13 OR (borrowed = ?13 AND
-    (?8 IS NULL, coalesce(length(CAST(?8 AS BLOB)), 0), coalesce(?8, ''), coalesce(?9, ''),
-     coalesce(?10, ''), ?6, ?11, coalesce(?12, ''))
-    < (function IS NULL, coalesce(length(CAST(function AS BLOB)), 0), coalesce(function, ''),
-       coalesce(file, ''), coalesce(image, ''), title, category, coalesce(owner, ''))));
+WHERE id = ?1;
 
 -- name: cluster_left
 SELECT hist, first_seen_ms, last_seen_ms FROM cluster_totals WHERE cluster_id = ?1;
