@@ -131,12 +131,6 @@ void http_slots_free(struct http_slots *s)
     (void)s;
 }
 
-size_t http_slots_relieve(struct http_slots *s, uint64_t bytes, int64_t now_mono_ms)
-{
-    (void)s, (void)bytes, (void)now_mono_ms;
-    return 0;
-}
-
 bool http_slots_full(struct http_slots *s)
 {
     (void)s;
