@@ -257,8 +257,7 @@ double load_settle(uint16_t port)
         resolved = now;
         usleep(10000);
     }
-    /* Counted within the answer: what is measured next has no count of all stacks beside it. */
-    while (load_number(port, "/v1/stats?fresh=1", "pending_stacks") > 0) {
+    while (load_number(port, "/v1/stats", "pending_stacks") > 0) {
         if (clock_mono_ms() - start > SETTLE_MS)
             load_die("stacks stay pending");
         last = clock_mono_ms();
