@@ -152,11 +152,12 @@ static bool check_query(struct http_request *r)
     return false;
 }
 
-/* Whether `more` bytes are too many; slow clients go then, and the next one that asks finds room. */
+/* Whether `more` bytes are too many; slow clients go then, and the next one that asks finds room. For what
+ * is more than there ever is nobody goes. */
 static bool lacks_memory(const struct http_door *d, uint64_t more)
 {
     uint64_t all = more + atomic_load(&d->buffered), cap = d->options.buffered_bytes;
-    if (all > cap)
+    if (all > cap && more <= cap)
         http_slots_relieve(d->slots, all - cap + cap / ROOM_SHARE, clock_mono_ms());
     return all > cap;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "server/http/http_slots.h"
 #include "server/http/inflate.h"
 #include "tests/support/http_fixture.h"
 #include "tests/support/unit.h"
@@ -256,7 +257,32 @@ START_TEST(heads_above_the_cap)
 }
 END_TEST
 
-UNIT_MAIN("http_overload", idle_clients_make_room, slow_bodies_make_room, uploads_at_a_time,
-          large_bodies_are_read_elsewhere, what_inflates_too_far_is_refused,
-          packed_bytes_are_counted_as_inflated, a_stop_while_large_bodies_are_read,
-          heads_above_the_cap)
+/* It would cut all slow clients off, as often as somebody asks, and be refused all the same. */
+START_TEST(for_what_never_fits_nobody_goes)
+{
+    static const char part[] = "{\"app\":";
+    http_fixture_prepare(&http_fixture, NULL);
+    http_fixture.options.buffered_bytes = 1 << 20;
+    http_fixture_open(&http_fixture);
+    int slow = raw_connect(http_fixture.port);
+    raw_printf(slow, POST "Content-Length: %zu\r\n\r\n%s", sizeof(part), part);
+    usleep((SLOT_LONG_MS + 100) * 1000);
+    int large = raw_connect(http_fixture.port);
+    raw_printf(large, POST "Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", (1 << 20) + 1);
+    raw_answer_done(&http_answer);
+    raw_read(large, false, &http_answer);
+    http_expect_problem(503);
+    raw_puts(slow, "}");
+    raw_answer_done(&http_answer);
+    raw_read(slow, false, &http_answer);
+    ck_assert_int_eq(http_answer.status, 400);
+    close(large);
+    close(slow);
+    http_stop();
+}
+END_TEST
+
+UNIT_MAIN("http_overload", for_what_never_fits_nobody_goes, idle_clients_make_room,
+          slow_bodies_make_room, uploads_at_a_time, large_bodies_are_read_elsewhere,
+          what_inflates_too_far_is_refused, packed_bytes_are_counted_as_inflated,
+          a_stop_while_large_bodies_are_read, heads_above_the_cap)
