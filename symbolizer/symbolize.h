@@ -49,8 +49,8 @@ struct image_lookup {
     /* Places an unslid address of a slide group into an image; false when not possible yet. */
     bool (*place)(void *ctx, const struct uuid *group, uint64_t unslid, struct uuid *ret_image,
                   uint64_t *ret_offset);
-    /* Under which UUID the index cache has the image for whoever asks; asked once a stack and image.
-     * NULL: under its own. */
+    /* Under which UUID the index cache has the image for whoever asks; asked when it is opened. NULL:
+     * under its own. */
     void (*shelf)(void *ctx, const struct uuid *image, struct uuid *ret);
     void *ctx;
     const char *app;                  /* who asks, for stand-ins */

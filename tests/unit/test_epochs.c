@@ -205,8 +205,7 @@ static void damage(const char *what, const char *report)
     sqlite3_close(db);
 }
 
-/* The work never ended. */
-/* The work began again and again. */
+/* The work would never end. */
 START_TEST(damaged_stacks_hold_nothing_up)
 {
     send_all();
