@@ -24,9 +24,10 @@ const char *mem_dimension(const struct mem_state *s, const struct mem_fact *f, e
                           struct arena *arena);
 int64_t mem_text_number(const char *text);
 /* Usage as if it was a fact (of its day's first millisecond, weighing its launches), and what of a
- * filter it answers to. */
+ * filter it answers to beside figures from `beside`. */
 struct mem_fact mem_fact_of_usage(const struct mem_usage *u);
-struct read_filter mem_usage_filter(const struct read_filter *f);
+struct read_filter mem_usage_filter(const struct mem_state *s, enum read_source beside,
+                                    const struct read_filter *f);
 
 enum err mem_read_hours(struct storage_reader *r, uint64_t cluster_id, const struct read_filter *f,
                         int64_t begin, size_t count, struct arena *arena, struct hour_row **ret,

@@ -67,13 +67,11 @@ struct mem_fact mem_fact_of_usage(const struct mem_usage *u)
                              .duration_ms = -1};
 }
 
-struct read_filter mem_usage_filter(const struct read_filter *f)
+struct read_filter mem_usage_filter(const struct mem_state *s, enum read_source beside,
+                                    const struct read_filter *f)
 {
-    struct read_filter of_usage = *f;
-    of_usage.kind = -1;
-    of_usage.min_duration_ms = -1;
-    of_usage.category = of_usage.state = NULL;
-    return of_usage;
+    const bool gone = beside == READ_REPORTS && s->reports_count && s->reports[0].id > 1;
+    return read_plan_usage_filter(f, gone ? s->reports[0].op->received_ms : INT64_MIN);
 }
 
 struct split {
@@ -112,9 +110,10 @@ static enum err split(struct split *x, enum read_source source, uint64_t cluster
     return ERR_OK;
 }
 
-static enum err split_usage(struct split *x, const struct read_filter *f, struct error *err)
+static enum err split_usage(struct split *x, enum read_source beside, const struct read_filter *f,
+                            struct error *err)
 {
-    const struct read_filter of_usage = mem_usage_filter(f);
+    const struct read_filter of_usage = mem_usage_filter(x->s, beside, f);
     for (size_t i = 0; i < x->s->usages_count; i++) {
         const struct mem_fact fact = mem_fact_of_usage(&x->s->usages[i]);
         if (!mem_fact_matches(x->s, &fact, &of_usage))
@@ -163,7 +162,7 @@ enum err mem_read_breakdown(struct storage_reader *r, uint64_t cluster_id,
     if (!rc)
         rc = split(&app, source, 0, &of_app, err);
     if (!rc && usage != USAGE_UNKNOWN)
-        rc = split_usage(&used, &of_app, err);
+        rc = split_usage(&used, source, &of_app, err);
     const struct breakdown_parts parts = {
         .sums = cluster_id ? &cluster.sums : &app.sums,
         .app = cluster_id ? &app.sums : NULL,

@@ -46,9 +46,10 @@ static enum err add_facts(struct collector *c, enum read_source source, uint64_t
     return ERR_OK;
 }
 
-static enum err add_usage(struct collector *c, const struct read_filter *f, struct error *err)
+static enum err add_usage(struct collector *c, enum read_source beside, const struct read_filter *f,
+                          struct error *err)
 {
-    const struct read_filter of_usage = mem_usage_filter(f);
+    const struct read_filter of_usage = mem_usage_filter(c->s, beside, f);
     for (size_t i = 0; i < c->s->usages_count; i++) {
         const struct mem_fact fact = mem_fact_of_usage(&c->s->usages[i]);
         const struct figures one = {.stall_ms = c->s->usages[i].foreground_ms};
@@ -92,7 +93,7 @@ enum err mem_read_trend(struct storage_reader *r, const struct read_filter *f,
     if (!rc)
         rc = add_facts(&sums, source, c.id, &filter, err);
     if (!rc && usage != USAGE_UNKNOWN)
-        rc = add_usage(&used, &filter, err);
+        rc = add_usage(&used, source, &filter, err);
     if (!rc)
         rc = trend_make(q, &sums.parts, usage == USAGE_UNKNOWN ? NULL : &used.parts,
                         used.by != BY_NONE, arena, ret, err);
@@ -108,7 +109,7 @@ enum err mem_read_totals(struct storage_reader *r, const struct read_filter *f,
 {
     const struct mem_state *s = mem_read_state(r);
     const enum read_source source = read_plan_clusters(f);
-    const struct read_filter of_usage = mem_usage_filter(f);
+    const struct read_filter of_usage = mem_usage_filter(s, source, f);
     struct figures figures = {0};
     bool ok = true;
     ret->usage =

@@ -91,6 +91,17 @@ enum usage_source read_plan_usage(const struct read_filter *f, enum breakdown_by
     return (touched & ~(TOUCH_DEVICE | TOUCH_OS)) == 0 ? USAGE_DEVICES : USAGE_UNKNOWN;
 }
 
+struct read_filter read_plan_usage_filter(const struct read_filter *f, int64_t kept_ms)
+{
+    struct read_filter of_usage = *f;
+    const int64_t day_ms = kept_ms == INT64_MIN ? kept_ms : clock_day(kept_ms) * CLOCK_DAY_MS;
+    of_usage.kind = -1;
+    of_usage.min_duration_ms = -1;
+    of_usage.category = of_usage.state = NULL;
+    of_usage.since_ms = day_ms > f->since_ms ? day_ms : f->since_ms;
+    return of_usage;
+}
+
 bool read_plan_unfiltered(const struct read_filter *f)
 {
     return touched_by_filter(f) == 0;

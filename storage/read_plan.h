@@ -33,6 +33,9 @@ enum read_source read_plan_trend(const struct read_filter *f, enum trend_step st
 enum usage_source { USAGE_UNKNOWN, USAGE_DEVICES, USAGE_PAGES };
 enum usage_source read_plan_usage(const struct read_filter *f, enum breakdown_by by,
                                   enum breakdown_by by2);
+/* What of a filter usage is asked for beside reports, of which the oldest one that is kept came then
+ * (INT64_MIN: all are, or they are not what is asked): that day's and later. */
+struct read_filter read_plan_usage_filter(const struct read_filter *f, int64_t kept_ms);
 /* What usage is split by when reports are split by `by`. */
 enum breakdown_by read_plan_usage_by(enum breakdown_by by);
 /* Figures of clusters: nothing filtered at all (the sums cached with clusters do), the counters by

@@ -194,12 +194,18 @@ static enum err usage_row(void *ctx, sqlite3_stmt *st, struct error *err)
 }
 
 enum err sqlite_scan_usage(struct sqlite_reader *r, enum usage_source source,
-                           const struct read_filter *f, figure_visit *visit, void *ctx,
-                           struct error *err)
+                           enum read_source beside, const struct read_filter *f,
+                           figure_visit *visit, void *ctx, struct error *err)
 {
     struct sql_value values[FILTER_VALUES];
     struct scanning c = {.visit = visit, .ctx = ctx};
-    enum err rc = sqlite_filter_values(r, f, READ_COUNTERS, values, err);
+    int64_t kept_ms = INT64_MIN;
+    enum err rc = ERR_OK;
+    if (beside == READ_REPORTS)
+        rc = sql_get_values(&r->conn, SQL_REPORTS_KEPT_SINCE, NULL, 0, INT64_MIN, &kept_ms, err);
+    const struct read_filter of_usage = read_plan_usage_filter(f, kept_ms);
+    if (!rc)
+        rc = sqlite_filter_values(r, &of_usage, READ_COUNTERS, values, err);
     if (rc)
         return rc;
     return sqlite_each_row(

@@ -39,10 +39,11 @@ enum err sqlite_scan_figures(struct sqlite_reader *r, enum read_source source, i
                              const struct read_filter *f, figure_visit *visit, void *ctx,
                              struct error *err);
 
-/* Rows of usage: `stall_ms` is foreground time, `weighted` launches, the count 0. */
+/* Rows of usage: `stall_ms` is foreground time, `weighted` launches, the count 0. `beside`: where the
+ * figures are from; usage goes back no further than they do. */
 enum err sqlite_scan_usage(struct sqlite_reader *r, enum usage_source source,
-                           const struct read_filter *f, figure_visit *visit, void *ctx,
-                           struct error *err);
+                           enum read_source beside, const struct read_filter *f,
+                           figure_visit *visit, void *ctx, struct error *err);
 
 /* A row of one of the figures_* queries. */
 void sqlite_figure_row(sqlite3_stmt *st, bool reports, struct figure_row *row);

@@ -13,11 +13,12 @@ static enum err collect(struct sqlite_reader *r, enum read_source source, int64_
 }
 
 static enum err collect_usage(struct sqlite_reader *r, enum usage_source source,
-                              const struct read_filter *f, struct split *s, struct error *err)
+                              enum read_source beside, const struct read_filter *f, struct split *s,
+                              struct error *err)
 {
     if (source == USAGE_UNKNOWN)
         return ERR_OK;
-    enum err rc = sqlite_scan_usage(r, source, f, split_add, s, err);
+    enum err rc = sqlite_scan_usage(r, source, beside, f, split_add, s, err);
     return rc ? rc : split_names(r, s, err);
 }
 
@@ -61,7 +62,7 @@ enum err sqlite_read_breakdown(struct storage_reader *base, uint64_t cluster_id,
     if (!rc)
         rc = collect(r, source, by_cluster ? FIGURES_CLUSTERS : FIGURES_APPS, &of_app, &p.app, err);
     if (!rc)
-        rc = collect_usage(r, usage, &of_app, &p.usage, err);
+        rc = collect_usage(r, usage, source, &of_app, &p.usage, err);
     const struct breakdown_parts parts = {
         .sums = cluster_id ? &p.cluster.sums : &p.app.sums,
         .app = cluster_id ? &p.app.sums : NULL,

@@ -135,7 +135,7 @@ enum err sqlite_read_trend(struct storage_reader *base, const struct read_filter
     if (!rc)
         rc = name_groups(r, &sums, err);
     if (!rc && usage != USAGE_UNKNOWN)
-        rc = sqlite_scan_usage(r, usage, &filter, add_usage, &used, err);
+        rc = sqlite_scan_usage(r, usage, sums.source, &filter, add_usage, &used, err);
     if (!rc)
         rc = name_groups(r, &used, err);
     if (!rc)
@@ -160,11 +160,11 @@ enum err sqlite_read_totals(struct storage_reader *base, const struct read_filte
 {
     struct sqlite_reader *r = sqlite_reader_of(base);
     struct figures figures = {0}, used = {0};
+    const enum read_source source = read_plan_clusters(f);
     const enum usage_source usage = read_plan_usage(f, BY_NONE, BY_NONE);
-    enum err rc =
-        sqlite_scan_figures(r, read_plan_clusters(f), FIGURES_APPS, f, add_figures, &figures, err);
+    enum err rc = sqlite_scan_figures(r, source, FIGURES_APPS, f, add_figures, &figures, err);
     if (!rc && usage != USAGE_UNKNOWN)
-        rc = sqlite_scan_usage(r, usage, f, add_figures, &used, err);
+        rc = sqlite_scan_usage(r, usage, source, f, add_figures, &used, err);
     if (!rc) {
         figures_show(&figures, &ret->figures);
         ret->usage = (struct usage_figures){usage != USAGE_UNKNOWN, (uint64_t)used.stall_ms,

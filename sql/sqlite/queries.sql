@@ -986,6 +986,10 @@ SELECT (SELECT max(id) FROM reports) - (SELECT min(id) FROM reports) + 1;
 -- name: report_oldest
 SELECT time_ms + delay_ms FROM reports ORDER BY id LIMIT 1;
 
+-- When the oldest one came, once others have gone; NULL before.
+-- name: reports_kept_since
+SELECT CASE WHEN id > 1 THEN time_ms + delay_ms END FROM reports ORDER BY id LIMIT 1;
+
 -- name: cluster_count
 SELECT count FROM cluster_totals WHERE cluster_id = ?1;
 

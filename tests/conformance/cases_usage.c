@@ -171,3 +171,54 @@ void suite_usage_pairs_are_capped(struct suite *s)
         ck_assert_double_eq(launches_of(s, "a1", NULL), day ? 50 : 20);
     }
 }
+
+static void expire_before(struct suite *s, int64_t ms)
+{
+    struct write_op *op = write_op_new(WRITE_EXPIRE, 4096);
+    op->u.expire = (struct op_expire){.now_ms = SUITE_NOW + 40 * CLOCK_DAY_MS,
+                                      .reports_before_ms = ms,
+                                      .report_ids_before_ms = ms,
+                                      .image_sets_before_ms = ms,
+                                      .max_rows = 1000};
+    suite_apply(s, op);
+}
+
+/* Hours of use of a device, as totals, by kind and by day tell them. */
+static void device_was_used(struct suite *s, uint64_t hours)
+{
+    const struct trend_query q = {
+        .step = TREND_DAY, .begin = SUITE_DAY0, .points = 30, .groups = 1, .group = BY_NONE};
+    struct error err = {0};
+    struct totals_row totals;
+    struct trend trend;
+    struct read_filter f;
+    size_t n;
+    read_filter_init(&f);
+    f.device = "iPhone14,7";
+    ck_assert_int_eq(read_totals(s->reader, &f, &totals, &err), ERR_OK);
+    ck_assert_uint_eq(totals.usage.foreground_ms, hours * HOUR);
+    ck_assert_uint_eq(split(s, 0, &f, BY_KIND, BY_NONE, &n)[0].usage.foreground_ms, hours * HOUR);
+    suite_expect(read_trend(s->reader, &f, &q, &s->arena, &trend, &err), &err);
+    ck_assert_uint_eq(trend.series[0].total.foreground_ms, hours * HOUR);
+    /* What is counted for ever is divided by all use. */
+    ck_assert_uint_eq(split(s, 0, NULL, BY_DEVICE, BY_NONE, &n)[0].usage.foreground_ms, 3 * HOUR);
+}
+
+/* Else the longer ago reports expired the better a device would do. */
+void suite_usage_goes_with_the_reports_kept(struct suite *s)
+{
+    const int64_t later_ms = SUITE_NOW + 20 * CLOCK_DAY_MS;
+    const struct suite_report reports[] = {{.id = "a"}, {.id = "b", .time_ms = later_ms}};
+    const struct suite_usage items[] = {
+        {.id = "1", .day = SUITE_DAY0, .foreground_ms = 2 * HOUR},
+        {.id = "2", .day = SUITE_DAY0 + 20, .received_ms = later_ms, .foreground_ms = HOUR}};
+    suite_index(s, all_images, 4, 1);
+    for (int i = 0; i < 2; i++) {
+        suite_apply(s, suite_batch(SUITE_APP, &reports[i], 1));
+        suite_apply(s, suite_usage_op(SUITE_APP, &items[i], 1));
+    }
+    suite_resolve(s);
+    device_was_used(s, 3);
+    expire_before(s, SUITE_NOW + CLOCK_DAY_MS);
+    device_was_used(s, 1);
+}

@@ -178,6 +178,7 @@ extern const size_t suite_case_count;
     X(usage_counts_once)                                                                           \
     X(usage_by_its_dimensions)                                                                     \
     X(usage_pairs_are_capped)                                                                      \
+    X(usage_goes_with_the_reports_kept)                                                            \
     X(stacks_have_weights)                                                                         \
     X(weights_of_a_cluster)                                                                        \
     X(samples_have_the_time)                                                                       \
