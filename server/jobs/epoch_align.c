@@ -10,6 +10,7 @@
 #define MAP_ARENA   ((size_t)256 << 20)
 #define BUSY_MS     50
 #define SAVE_STACKS 8192 /* without a change, after which the position is written */
+#define NOT_CHANCE  16   /* so many of a page refused, and none taken: that is not these stacks */
 
 struct aligning {
     const struct epoch_tools *tools;
@@ -76,12 +77,14 @@ static bool is_in_place(const struct aligning *a, const struct keyed_stack *stac
            strcmp(stack->rules_version, rules_version(a->rules)) == 0;
 }
 
-/* Each item as an op of its own, without the position; those that are refused stay where they are. */
+/* Each item as an op of its own, without the position; those that are refused stay where they are. Where
+ * all of many are the work is tried again later. */
 static enum err send_each(struct aligning *a, struct write_op *op, struct error *err)
 {
     struct op_rekey *o = &op->u.rekey;
     const struct op_rekey all = *o;
     uint64_t changed = 0;
+    size_t refused = 0;
     enum err rc = ERR_OK;
     o->work_id = 0;
     o->count = 1;
@@ -89,11 +92,11 @@ static enum err send_each(struct aligning *a, struct write_op *op, struct error 
         o->items = &all.items[i];
         rc = epoch_send(a->tools, op, err);
         changed += rc ? 0 : o->changed;
-        if (rc == ERR_INTERNAL) {
-            a->damaged++;
+        refused += rc == ERR_INTERNAL;
+        if (rc == ERR_INTERNAL && (refused < NOT_CHANCE || refused < all.count))
             rc = ERR_OK;
-        }
     }
+    a->damaged += rc ? 0 : refused;
     o->changed = changed;
     return rc;
 }

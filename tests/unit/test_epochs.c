@@ -222,6 +222,36 @@ START_TEST(damaged_stacks_hold_nothing_up)
 }
 END_TEST
 
+/* A fault of the database, not of stacks: nothing is taken for done. */
+START_TEST(where_all_are_refused_the_work_stays)
+{
+    struct cluster_work_row *rows = NULL;
+    size_t count = 0;
+    char path[600];
+    sqlite3 *db = NULL;
+    send_all();
+    snprintf(path, sizeof(path), "%s/test.db", rig.dir);
+    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_busy_timeout(db, 5000), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, "UPDATE counters SET hist = x'ffffff'", NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    resolver_set_rules(resolver, others);
+    epochs_set_rules(e, others);
+    struct write_op *op = write_op_new(WRITE_CLUSTER_WORK, 4096);
+    op->u.cluster_work =
+        (struct op_cluster_work){.kind = CLUSTER_WORK_RECLUSTER, .now_ms = clock_wall_ms()};
+    rig_apply(&rig, op);
+    const int64_t failed = metrics_get(rig.metrics, METRIC_OPS_FAILED);
+    epochs_ring(e);
+    for (int i = 0; i < 5000 && metrics_get(rig.metrics, METRIC_OPS_FAILED) < failed + 32; i++)
+        usleep(2000);
+    usleep(100000);
+    ck_assert_int_eq(read_cluster_work(rig.reader, &rig.arena, &rows, &count, &err), ERR_OK);
+    ck_assert_uint_eq(count, 1);
+}
+END_TEST
+
 START_TEST(a_stop_leaves_the_rest_for_later)
 {
     send_all();
@@ -310,8 +340,10 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        one_cause_seen_in_two_ways,     other_rules_and_back, a_stop_leaves_the_rest_for_later,
-        damaged_stacks_hold_nothing_up, every_night_once,     of_many_the_heaviest_are_compared};
+        one_cause_seen_in_two_ways,           other_rules_and_back,
+        a_stop_leaves_the_rest_for_later,     damaged_stacks_hold_nothing_up,
+        where_all_are_refused_the_work_stays, every_night_once,
+        of_many_the_heaviest_are_compared};
     Suite *suite = suite_create("epochs");
     TCase *tcase = tcase_create("epochs");
     tcase_set_timeout(tcase, 60);
