@@ -18,6 +18,8 @@
 
 #define START_MS 300000 /* of a data folder that is migrated first */
 
+static pid_t running; /* who dies leaves no daemon behind */
+
 void load_die(const char *fmt, ...)
 {
     va_list ap;
@@ -25,6 +27,8 @@ void load_die(const char *fmt, ...)
     vfprintf(stderr, fmt, ap);
     va_end(ap);
     fputc('\n', stderr);
+    if (running)
+        kill(running, SIGTERM);
     exit(1);
 }
 
@@ -54,6 +58,7 @@ void load_daemon_again(struct load_daemon *d, const char *program)
     const int64_t start = clock_mono_ns();
     if (posix_spawn(&d->pid, program, NULL, NULL, (char **)argv, environ) != 0)
         load_die("cannot start %s", program);
+    running = d->pid;
     d->port = 0;
     while (!d->port && clock_mono_ns() - start < START_MS * INT64_C(1000000)) {
         d->port = read_port(port_file);
@@ -83,6 +88,7 @@ void load_daemon_end(struct load_daemon *d)
     int status = 0;
     if (!d->pid)
         return;
+    running = 0;
     kill(d->pid, SIGTERM);
     if (waitpid(d->pid, &status, 0) != d->pid || status != 0)
         load_die("the daemon ended with status %d", status);
