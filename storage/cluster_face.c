@@ -2,12 +2,23 @@
 
 #include "base/app_version.h"
 #include "storage/storage_read.h"
+#include "storage/write_op.h"
 
 #include <string.h>
 
 static int text_order(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "");
+}
+
+struct cluster_face cluster_face_of(const struct op_resolution *r)
+{
+    return (struct cluster_face){.function = r->function,
+                                 .file = r->file,
+                                 .image = r->image,
+                                 .title = r->title,
+                                 .category = r->category,
+                                 .owner = r->owner};
 }
 
 int cluster_face_order(const struct cluster_face *a, const struct cluster_face *b)

@@ -18,6 +18,9 @@ struct cluster_face {
     const char *file, *image, *title, *category, *owner;
 };
 
+/* What a resolution has to show. */
+struct op_resolution;
+struct cluster_face cluster_face_of(const struct op_resolution *r);
 /* Below zero: `a` comes first. */
 int cluster_face_order(const struct cluster_face *a, const struct cluster_face *b);
 

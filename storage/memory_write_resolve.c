@@ -65,12 +65,7 @@ static void fill_cluster(struct keeper *k, struct cluster_row *c, const struct o
 
 static bool comes_first(const struct op_resolution *r, const struct cluster_row *c)
 {
-    const struct cluster_face theirs = {.function = r->function,
-                                        .file = r->file,
-                                        .image = r->image,
-                                        .title = r->title,
-                                        .category = r->category,
-                                        .owner = r->owner};
+    const struct cluster_face theirs = cluster_face_of(r);
     const struct cluster_face ours = {.function = c->function,
                                       .file = c->file,
                                       .image = c->image,

@@ -74,12 +74,7 @@ static enum err look_up(struct sqlite_storage *s, sqlite3_stmt *st, const struct
     *ret_id = 0;
     if (rc || !row)
         return rc;
-    const struct cluster_face theirs = {.function = r->function,
-                                        .file = r->file,
-                                        .image = r->image,
-                                        .title = r->title,
-                                        .category = r->category,
-                                        .owner = r->owner};
+    const struct cluster_face theirs = cluster_face_of(r);
     const struct cluster_face ours = {.function = column_text(st, 3),
                                       .file = column_text(st, 4),
                                       .image = column_text(st, 5),

@@ -293,11 +293,18 @@ static void stack_values(const struct op_resolution *r, const struct cluster_fou
     memcpy(ret, values, sizeof(values));
 }
 
+/* Into s->blob. */
+static enum err encode_frames(struct sqlite_storage *s, const struct op_resolution *r,
+                              struct error *err)
+{
+    buf_clear(&s->blob);
+    return frames_blob_encode(r->stack, name_id, s, s->frames, &s->blob, err);
+}
+
 static enum err data_values(struct sqlite_storage *s, const struct op_resolution *r,
                             struct sql_value *ret, struct error *err)
 {
-    buf_clear(&s->blob);
-    enum err rc = frames_blob_encode(r->stack, name_id, s, s->frames, &s->blob, err);
+    enum err rc = encode_frames(s, r, err);
     if (rc)
         return rc;
     const uint8_t *frames = arena_memdup(&s->scratch, s->blob.data, s->blob.len);
@@ -429,8 +436,7 @@ static enum err replace_frames(struct sqlite_storage *s, const struct op_resolut
     const int64_t id = (int64_t)r->stack_id;
     struct sql_value values[STACK_VALUES];
     struct sql_given stack = {{&id, 1}, values, STACK_VALUES, 0};
-    buf_clear(&s->blob);
-    enum err rc = frames_blob_encode(r->stack, name_id, s, s->frames, &s->blob, err);
+    enum err rc = encode_frames(s, r, err);
     if (!rc)
         rc = sql_run(&s->conn, SQL_STACK_FRAMES, err, sql_int(id),
                      sql_blob(s->blob.data, s->blob.len));

@@ -243,7 +243,7 @@ static void keep_log_short(struct writer *w)
 {
     uint64_t bytes = storage_wal_bytes(w->storage);
     int64_t now_ms = clock_mono_ms();
-    struct error ignored; /* a failing disk shows itself at the next commit */
+    struct error ignored; /* the storage knows it, and housekeeping tells it */
     uint64_t left = bytes;
     const bool is_long = bytes > w->options.wal_high_bytes / RESET_SHARE;
     if (!is_long) { /* housekeeping may have come first */
